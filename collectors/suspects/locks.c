@@ -16,29 +16,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/kernel/proc/memory.h"
 #include "collectors/kernel/proc/thread_walk.h"
 #include "collectors/kernel/slow_calls.h"
-#include "collectors/kernel/tracefs/format.h"
 #include "model/columns.h"
 #include "model/mem.h"
 
-#ifndef FUTEX_LOCK_PI
-enum { FUTEX_WAIT = 0, FUTEX_LOCK_PI = 6, FUTEX_WAIT_BITSET = 9, FUTEX_LOCK_PI2 = 13 };
-#endif
-
 #define HOT_SWITCHES 50.0 // per second: from here on a process is probed in every sample
 #define HOT_MAX 8
-#define PROBED_MAX 16    // processes in one batch
-#define TURN_THREADS 64  // of processes in rotation, per sample
-#define THREADS_MAX 256  // of one process that are read
-#define ADDRESSES_MAX 32 // of one process
-#define FOLLOWED_MAX 8   // processes with waiters
+#define PROBED_MAX 16   // processes in one batch
+#define TURN_THREADS 64 // of processes in rotation, per sample
+#define FOLLOWED_MAX 8  // processes with waiters
 #define FORGET_NS 3000000000ull
 #define HUNG_NS 2000000000ull // a probe that takes longer is abandoned
 #define WINDOW 12             // probes of a process that are averaged
 #define CYCLES_LEAST 5        // probes: they read one thread after the other, so a cycle may be an illusion
-#define CONTENDED 2           // the futex word of a contended lock, by convention (Drepper, "Futexes are tricky")
 
 enum { PID, COMM, WAITERS, THREADS, HOLDER_TID, HOLDER_COMM, HOLDER_IN, OWNER_KNOWN, TURNS, CYCLE, COLUMNS };
 
@@ -82,182 +73,6 @@ const struct table_def suspects_locks_table = {
     .n_columns = COLUMNS,
     .n_keys = 1,
 };
-
-// ---- one process ----
-
-bool suspects_futex_waits(const struct proc_syscall *call) {
-    uint32_t op = (uint32_t)call->args[1] & 127;
-    return call->nr == SYS_futex && !call->is_32 &&
-           (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2);
-}
-
-bool suspects_futex_is_lock(const struct proc_syscall *call, const uint32_t words[3],
-                            bool (*is_thread)(void *, int32_t), void *context, int32_t *holder) {
-    enum { OWNER = 0x3fffffff };
-    *holder = (int32_t)(words[0] & OWNER);
-    // PI, robust and musl mutexes: the word is the owner's TID and flags.
-    if ((words[0] & ~(uint32_t)OWNER) && is_thread(context, *holder))
-        return true;
-    *holder = 0;
-    // The waiters expect a contended lock. An unlock sets it to 0, and the next owner sets it to 1, until a waiter
-    // that was woken sets it to contended again.
-    if (words[0] > CONTENDED || (uint32_t)call->args[2] != CONTENDED)
-        return false;
-    if (is_thread(context, (int32_t)words[2])) // of glibc: lock, count, owner
-        *holder = (int32_t)words[2];
-    return true;
-}
-
-struct address {
-    uint64_t at;
-    uint32_t waiters;
-    struct proc_syscall call; // of the first one
-};
-
-struct threads {
-    int32_t pid, tids[THREADS_MAX];
-    size_t n;
-};
-
-static int thread_index(const struct threads *threads, int32_t tid) {
-    for (size_t i = 0; i < threads->n; i++)
-        if (threads->tids[i] == tid)
-            return (int)i;
-    return -1;
-}
-
-static bool is_thread(void *context, int32_t tid) {
-    return thread_index(context, tid) >= 0;
-}
-
-static void threads_list(struct threads *threads) {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/task", threads->pid);
-    DIR *folder = opendir(path);
-    int32_t tid;
-    threads->n = 0;
-    while (folder && threads->n < THREADS_MAX && (tid = proc_next_id(folder)) >= 0)
-        threads->tids[threads->n++] = tid;
-    if (folder)
-        closedir(folder);
-}
-
-static void text_of(int32_t tid, const char *file, char *out, size_t size) {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/%s", tid, file);
-    if (format_file(path, out, size) <= 0)
-        out[0] = '\0';
-    out[strcspn(out, "\n")] = '\0';
-}
-
-#define NEAR_BYTES 8 // a condition variable has two futexes
-
-static bool is_near(uint64_t a, uint64_t b) {
-    return a - b + NEAR_BYTES <= 2 * NEAR_BYTES;
-}
-
-void suspects_turns_look(struct lock_turns *turns, const struct lock_probe *probe) {
-    if (!probe->n_other || !is_near(probe->other, turns->at)) {
-        if (turns->looks < LOCK_LOOKS || probe->n_other > turns->waiters)
-            *turns = (struct lock_turns){.at = probe->other};
-        if (!probe->n_other)
-            return;
-    }
-    for (uint32_t i = 0; i < probe->n_other; i++) {
-        uint32_t at = 0;
-        while (at < turns->n && turns->tids[at] != probe->others[i])
-            at++;
-        if (at == turns->n && turns->n < LOCK_OTHERS_MAX)
-            turns->tids[turns->n++] = probe->others[i];
-    }
-    turns->waiters = probe->n_other;
-    uint32_t work = turns->n - turns->waiters;
-    bool serial = work == 1 || (probe->timed && work == 2 && turns->n >= 4);
-    turns->serial = (turns->serial << 1 | serial) & ((1u << LOCK_LOOKS) - 1);
-    turns->looks += turns->looks < LOCK_LOOKS;
-}
-
-double suspects_turns_pct(const struct lock_turns *turns) {
-    return turns->looks < LOCK_LOOKS ? NAN : 100.0 * __builtin_popcount(turns->serial) / turns->looks;
-}
-
-// The threads at the addresses near `at`, which is no lock.
-static void others_take(const struct threads *threads, const uint64_t *at_of, const struct address *address,
-                        struct lock_probe *out) {
-    uint64_t at = address->at;
-    uint32_t n = 0;
-    for (size_t i = 0; i < threads->n; i++)
-        n += at_of[i] && is_near(at_of[i], at);
-    if (n < 2 || n <= out->n_other || n > LOCK_OTHERS_MAX)
-        return;
-    out->other = at;
-    out->timed = address->call.args[3] != 0;
-    out->n_other = 0;
-    for (size_t i = 0; i < threads->n; i++)
-        if (at_of[i] && is_near(at_of[i], at))
-            out->others[out->n_other++] = threads->tids[i];
-}
-
-uint32_t suspects_lock_cycle(const int *next, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t length = 0;
-        int at = (int)i;
-        while (at >= 0 && length <= n && (length++, at = next[at]) != (int)i)
-            ;
-        if (at == (int)i && length > 1)
-            return length;
-    }
-    return 0;
-}
-
-void suspects_lock_probe(int32_t pid, struct lock_probe *out) {
-    struct threads threads = {.pid = pid};
-    struct address addresses[ADDRESSES_MAX];
-    uint64_t at_of[THREADS_MAX] = {0}; // the futex of each thread
-    int next[THREADS_MAX];             // the thread that holds it
-    size_t n = 0;
-    *out = (struct lock_probe){.pid = pid, .hot = out->hot};
-    threads_list(&threads);
-    for (size_t i = 0; i < threads.n; i++) {
-        struct proc_syscall call;
-        next[i] = -1;
-        if (proc_syscall_read("/proc", threads.tids[i], &call) || !suspects_futex_waits(&call))
-            continue;
-        size_t at = 0;
-        at_of[i] = call.args[0];
-        while (at < n && addresses[at].at != call.args[0])
-            at++;
-        if (at == ADDRESSES_MAX)
-            continue;
-        if (at == n)
-            addresses[n++] = (struct address){.at = call.args[0], .call = call};
-        addresses[at].waiters++;
-    }
-    for (size_t i = 0; i < n; i++) {
-        uint32_t words[3];
-        int32_t holder;
-        if (process_memory_read(pid, addresses[i].at, words, sizeof(words)) != sizeof(words))
-            continue;
-        bool lock = suspects_futex_is_lock(&addresses[i].call, words, is_thread, &threads, &holder);
-        if (!lock)
-            others_take(&threads, at_of, &addresses[i], out);
-        for (size_t t = 0; t < threads.n; t++)
-            if (at_of[t] == addresses[i].at)
-                next[t] = lock && holder ? thread_index(&threads, holder) : -1;
-        if (!lock || addresses[i].waiters < 2 || addresses[i].waiters <= out->waiters)
-            continue;
-        out->waiters = addresses[i].waiters;
-        out->holder = holder;
-    }
-    out->threads = (uint32_t)threads.n;
-    out->cycle = suspects_lock_cycle(next, threads.n);
-    if (!out->holder)
-        return;
-    text_of(out->holder, "comm", out->holder_comm, sizeof(out->holder_comm));
-    text_of(out->holder, "wchan", out->holder_in, sizeof(out->holder_in));
-    if (!strcmp(out->holder_in, "0"))
-        out->holder_in[0] = '\0';
-}
 
 // ---- batches ----
 
@@ -430,7 +245,7 @@ static void row_add(struct locks *locks, const struct followed *followed) {
         turns = NAN;
     else
         sum = followed->turns.waiters * n;
-    text_of(followed->pid, "comm", comm, sizeof(comm));
+    suspects_text_of(followed->pid, "comm", comm, sizeof(comm));
     if (!comm[0]) // it has ended
         return;
     uint32_t slot = table_builder_add(locks->builder);

@@ -12,6 +12,14 @@ bool suspects_futex_waits(const struct proc_syscall *call);
 bool suspects_futex_is_lock(const struct proc_syscall *call, const uint32_t words[3],
                             bool (*is_thread)(void *context, int32_t tid), void *context, int32_t *holder);
 
+// Whether these words are a pthread_rwlock_t of glibc, one of whose futexes is that of the call. threads: how many the
+// process has. *holder: the writer that holds it; 0: readers do, or it is unknown.
+bool suspects_rwlock_is(const struct proc_syscall *call, const uint32_t words[8],
+                        bool (*is_thread)(void *context, int32_t tid), void *context, uint32_t threads,
+                        int32_t *holder);
+// The first line of /proc/TID/FILE; "": it cannot be read.
+void suspects_text_of(int32_t tid, const char *file, char *out, size_t size);
+
 #define LOCK_OTHERS_MAX 64
 
 struct lock_probe {

@@ -28,6 +28,25 @@ static int is_lock(uint32_t word, uint32_t count, uint32_t owner, uint64_t expec
     return suspects_futex_is_lock(&call, words, has_thread, NULL, &holder) ? holder : -1;
 }
 
+static int is_rwlock(uint32_t readers, uint32_t writers, uint32_t pad, uint32_t writer, uint64_t expected) {
+    const uint32_t words[8] = {readers, writers, 2, 3, pad, 0, writer, 0};
+    const struct proc_syscall call = {.nr = SYS_futex, .args = {0x1008, 137, expected}};
+    int32_t holder = -1;
+    return suspects_rwlock_is(&call, words, has_thread, NULL, 2, &holder) ? holder : -1;
+}
+
+static void reader_writer_locks(void **state) {
+    (void)state;
+    assert_int_equal(is_rwlock(2 << 3 | 3, 0, 0, 701, 3), 701); // readers wait for a writer
+    assert_int_equal(is_rwlock(1 << 3, 1, 0, 0, 3), 0);         // a writer waits for a reader
+    assert_int_equal(is_rwlock(2 << 3 | 3, 0, 0, 701, 2), 701);
+    assert_int_equal(is_rwlock(2 << 3 | 3, 0, 0, 701, 1), -1); // not a word at which threads wait
+    assert_int_equal(is_rwlock(3 << 3 | 3, 0, 0, 701, 3), -1); // more readers than threads
+    assert_int_equal(is_rwlock(2 << 3, 0, 0, 702, 3), -1);     // of another process
+    assert_int_equal(is_rwlock(2 << 3, 0, 1, 701, 3), -1);
+    assert_int_equal(is_rwlock(0, 0, 0, 0, 3), -1);
+}
+
 static void tracing_files(void **state) {
     (void)state;
     assert_true(suspects_tracing_is_file("/sys/kernel/tracing/trace_pipe", ""));
@@ -283,9 +302,10 @@ static void threads_by_cpu(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(futexes),       cmocka_unit_test(cpu_lists),      cmocka_unit_test(tracing_files),
-        cmocka_unit_test(tracing_on),    cmocka_unit_test(cycles),         cmocka_unit_test(turns),
-        cmocka_unit_test(memory_limits), cmocka_unit_test(mounts),         cmocka_unit_test(jobs),
-        cmocka_unit_test(file_locks),    cmocka_unit_test(threads_by_cpu), cmocka_unit_test(process_files)};
+        cmocka_unit_test(futexes),       cmocka_unit_test(cpu_lists),     cmocka_unit_test(reader_writer_locks),
+        cmocka_unit_test(tracing_files), cmocka_unit_test(tracing_on),    cmocka_unit_test(cycles),
+        cmocka_unit_test(turns),         cmocka_unit_test(memory_limits), cmocka_unit_test(mounts),
+        cmocka_unit_test(jobs),          cmocka_unit_test(file_locks),    cmocka_unit_test(threads_by_cpu),
+        cmocka_unit_test(process_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
