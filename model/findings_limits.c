@@ -72,13 +72,14 @@ static void check_pids_limit(struct rule_ctx *ctx) {
     while (limit_next(table, &cursor, &limit)) {
         char name[64], refused[64] = "", has[96] = "";
         enum severity severity;
-        bool group = !strcmp(limit.name, "pids.max");
-        const char *key = group ? path_tail(text_bytes(limit.of), 47) : limit.name;
-        if ((!group && strcmp(limit.name, "kernel.threads-max") != 0 && strcmp(limit.name, "kernel.pid_max") != 0) ||
+        bool group = !strcmp(limit.name, "pids.max"), user = !strcmp(limit.name, "RLIMIT_NPROC");
+        const char *key = group || user ? path_tail(text_bytes(limit.of), 47) : limit.name;
+        if ((!group && !user && strcmp(limit.name, "kernel.threads-max") != 0 &&
+             strcmp(limit.name, "kernel.pid_max") != 0) ||
             !IS_NEAR(pids_limit, ctx, &limit, key, &severity))
             continue;
         // Many programs run for long at the limit that is made for them: it hurts when a fork fails.
-        if (group && !(limit.refused > 0))
+        if (user || (group && !(limit.refused > 0)))
             severity = SEVERITY_WARNING;
         if (limit.refused > 0)
             snprintf(refused, sizeof(refused), ", %s forks/s fail", ctx_format(ctx, UNIT_PER_S, limit.refused));
@@ -87,6 +88,9 @@ static void check_pids_limit(struct rule_ctx *ctx) {
         if (group)
             ctx_report(ctx, severity, key, &limit.culprit, "cgroup %s has %.0f of %.0f tasks (pids.max)%s%s",
                        path_tail(text_bytes(limit.of), 80), limit.used, limit.most, refused, has);
+        else if (user)
+            ctx_report(ctx, severity, key, &limit.culprit, "user %s has %.0f of %.0f tasks (RLIMIT_NPROC, ulimit -u)%s",
+                       text_bytes(limit.of), limit.used, limit.most, has);
         else
             ctx_report(ctx, severity, key, &limit.culprit, "%.0f of %.0f tasks of the machine exist (%s)%s", limit.used,
                        limit.most, limit.name, has);

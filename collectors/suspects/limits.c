@@ -1,5 +1,5 @@
 // Limits that are nearly reached: file descriptors of a process (RLIMIT_NOFILE) and of the machine (fs.file-max), tasks
-// of a cgroup (pids.max) and of the machine (kernel.threads-max, kernel.pid_max).
+// of a cgroup (pids.max), of a user (RLIMIT_NPROC) and of the machine (kernel.threads-max, kernel.pid_max).
 //
 // The number of descriptors is the size of /proc/PID/fd since Linux 6.2; before, only processes that run have theirs
 // listed. Kernel documents: Documentation/filesystems/proc.rst, admin-guide/sysctl/fs.rst, cgroup-v2.rst (pids).
@@ -20,10 +20,12 @@
 #include "model/columns.h"
 #include "model/mem.h"
 
-#define NEAR 0.8        // of a limit: from here on it has a row
-#define LOOKED_MAX 128  // processes that run, and as many others in rotation, per sample
-#define LISTED_MAX 16   // whose descriptors are counted one by one
-#define COUNT_MAX 4096  // descriptors that are counted so
+#define NEAR 0.8       // of a limit: from here on it has a row
+#define LOOKED_MAX 128 // processes that run, and as many others in rotation, per sample
+#define LISTED_MAX 16  // whose descriptors are counted one by one
+#define COUNT_MAX 4096 // descriptors that are counted so
+#define USERS_MAX 64
+#define TASKS_LEAST 8   // of a user
 #define FILES_LEAST 20  // a lower limit was set on purpose, by a sandbox
 #define KEPT_MAX 16     // processes near their limit
 #define GROUPS_MAX 128  // with a limit of tasks
@@ -36,11 +38,12 @@
 enum { LIMIT, OF, PID, COMM, USED, MOST, REFUSED, COLUMNS };
 
 static const struct column columns[COLUMNS] = {
-    [LIMIT] = TEXT_COLUMN(
-        "limit", "LIMIT", 18,
-        .help = "RLIMIT_NOFILE, fs.file-max, pids.max, kernel.threads-max, kernel.pid_max, nf_conntrack_max."),
-    [OF] = TEXT_COLUMN("of", "OF", 24, .help = "The cgroup; none for a process and for the machine."),
-    [PID] = COLUMN_PID(.help = "The process; of a cgroup or the machine, the one that has most."),
+    [LIMIT] =
+        TEXT_COLUMN("limit", "LIMIT", 18,
+                    .help = "RLIMIT_NOFILE, RLIMIT_NPROC, fs.file-max, pids.max, kernel.threads-max, kernel.pid_max, "
+                            "nf_conntrack_max."),
+    [OF] = TEXT_COLUMN("of", "OF", 24, .help = "The cgroup or the user; none for a process and for the machine."),
+    [PID] = COLUMN_PID(.help = "The process; of a cgroup, a user or the machine, the one that has most."),
     [COMM] = COLUMN_COMM(.help = "Name of that process."),
     [USED] = {.name = "used", .title = "USED", .help = "How much of it is used.", .unit = UNIT_COUNT, .width = 7},
     [MOST] = {.name = "most", .title = "MOST", .help = "The limit.", .unit = UNIT_COUNT, .width = 7},
@@ -65,6 +68,13 @@ struct group {
     uint64_t refused, read_ns;
 };
 
+// The tasks of a user, and two processes whose limit stands for that of all.
+struct user {
+    const struct text *name; // borrowed
+    double tasks, newest_s;
+    int32_t newest, turned; // turned: in rotation
+};
+
 struct limits {
     struct table_builder *builder;
     bool has_size; // of /proc/PID/fd
@@ -80,6 +90,9 @@ struct limits {
     // Of this sample.
     struct suspects_sample *sample;
     size_t seen, turn, looked, listed, busy;
+    struct user users[USERS_MAX];
+    size_t n_users;
+    uint32_t samples;
     double threads;
     struct {
         double value;
@@ -123,9 +136,9 @@ static double files_of(struct limits *limits, int32_t pid) {
     return folder ? n : -1;
 }
 
-static double files_limit(int32_t pid) {
+static double limit_of(int32_t pid, int resource, const char *name) {
     struct rlimit limit;
-    if (!prlimit(pid, RLIMIT_NOFILE, NULL, &limit))
+    if (!prlimit(pid, resource, NULL, &limit))
         return limit.rlim_cur == RLIM_INFINITY ? INFINITY : (double)limit.rlim_cur;
     // Without the right to ask, the file has it.
     char path[64], text[2048];
@@ -135,9 +148,13 @@ static double files_limit(int32_t pid) {
     if (fd >= 0)
         close(fd);
     text[n > 0 ? n : 0] = '\0';
-    const char *at = strstr(text, "Max open files");
+    const char *at = strstr(text, name);
     unsigned long most;
-    return at && sscanf(at, "Max open files %lu", &most) == 1 ? (double)most : INFINITY;
+    return at && sscanf(at + strlen(name), "%lu", &most) == 1 ? (double)most : INFINITY;
+}
+
+static double files_limit(int32_t pid) {
+    return limit_of(pid, RLIMIT_NOFILE, "Max open files");
 }
 
 static bool is_kept(const struct limits *limits, int32_t pid) {
@@ -145,6 +162,30 @@ static bool is_kept(const struct limits *limits, int32_t pid) {
         if (limits->kept[i] == pid)
             return true;
     return false;
+}
+
+static void user_count(struct limits *limits, const union cell *row) {
+    const struct suspects_columns *at = &limits->sample->at;
+    const struct text *name = row[at->user].text;
+    size_t i = 0;
+    if (!name || !strcmp(text_bytes(name), "root")) // whose limit does not hold
+        return;
+    while (i < limits->n_users && text_compare(limits->users[i].name, name) != 0)
+        i++;
+    if (i == USERS_MAX)
+        return;
+    struct user *user = &limits->users[i];
+    if (i == limits->n_users) {
+        *user = (struct user){.name = name};
+        limits->n_users++;
+    }
+    user->tasks += fmax(1, row[at->threads].num);
+    if (row[at->started].num >= user->newest_s) {
+        user->newest_s = row[at->started].num;
+        user->newest = (int32_t)row[at->pid].num;
+    }
+    if ((uint32_t)row[at->pid].num % 16 == limits->samples % 16)
+        user->turned = (int32_t)row[at->pid].num;
 }
 
 static void process_look(void *context, const union cell *row) {
@@ -159,6 +200,7 @@ static void process_look(void *context, const union cell *row) {
         limits->most_threads.pid = pid;
         limits->most_threads.comm = row[at->comm].text;
     }
+    user_count(limits, row);
     bool busy = row[at->cpu].num > 0, kept = is_kept(limits, pid);
     if (busy && !kept && limits->busy++ >= LOOKED_MAX)
         return;
@@ -289,6 +331,7 @@ static int compare_pids(const void *a, const void *b) {
 
 struct members {
     struct limits *limits;
+    const struct text *user; // their owner; NULL: those with these PIDs
     int32_t pids[MEMBERS_MAX];
     size_t n;
     struct {
@@ -314,7 +357,8 @@ static void member_take(void *context, const union cell *row) {
     struct members *members = context;
     const struct suspects_columns *at = &members->limits->sample->at;
     int32_t pid = (int32_t)row[at->pid].num;
-    if (!bsearch(&pid, members->pids, members->n, sizeof(pid), compare_pids))
+    if (members->user ? text_compare(row[at->user].text, members->user) != 0
+                      : !bsearch(&pid, members->pids, members->n, sizeof(pid), compare_pids))
         return;
     member_count(members, (int32_t)row[at->ppid].num, 1);
     if (row[at->threads].num > 1)
@@ -333,19 +377,9 @@ static void named_take(void *context, const union cell *row) {
         named->comm = row[named->limits->sample->at.comm].text;
 }
 
-// The process that has most of the tasks in the cgroup.
-static struct named group_owner(struct limits *limits, const char *group) {
-    struct members *members = xcalloc(1, sizeof(*members));
+static struct named members_owner(struct limits *limits, struct members *members) {
     struct named named = {.limits = limits};
-    char path[600];
     double most = 0;
-    snprintf(path, sizeof(path), "%s%s/cgroup.procs", limits->mount, group);
-    FILE *file = fopen(path, "re");
-    while (file && members->n < MEMBERS_MAX && fscanf(file, "%d", &members->pids[members->n]) == 1)
-        members->n++;
-    if (file)
-        fclose(file);
-    qsort(members->pids, members->n, sizeof(members->pids[0]), compare_pids);
     members->limits = limits;
     suspects_each(limits->sample, member_take, members);
     for (size_t i = 0; i < members->n_parents; i++)
@@ -353,9 +387,43 @@ static struct named group_owner(struct limits *limits, const char *group) {
             most = members->parents[i].tasks;
             named.pid = members->parents[i].pid;
         }
-    free(members);
     suspects_each(limits->sample, named_take, &named);
     return named;
+}
+
+// The process that has most of the tasks in the cgroup.
+static struct named group_owner(struct limits *limits, const char *group) {
+    struct members *members = xcalloc(1, sizeof(*members));
+    char path[600];
+    snprintf(path, sizeof(path), "%s%s/cgroup.procs", limits->mount, group);
+    FILE *file = fopen(path, "re");
+    while (file && members->n < MEMBERS_MAX && fscanf(file, "%d", &members->pids[members->n]) == 1)
+        members->n++;
+    if (file)
+        fclose(file);
+    qsort(members->pids, members->n, sizeof(members->pids[0]), compare_pids);
+    struct named named = members_owner(limits, members);
+    free(members);
+    return named;
+}
+
+static void users_look(struct limits *limits) {
+    for (size_t i = 0; i < limits->n_users; i++) {
+        const struct user *user = &limits->users[i];
+        if (user->tasks < TASKS_LEAST)
+            continue;
+        double most = limit_of(user->newest, RLIMIT_NPROC, "Max processes");
+        if (user->turned)
+            most = fmin(most, limit_of(user->turned, RLIMIT_NPROC, "Max processes"));
+        if (user->tasks < most * NEAR)
+            continue;
+        struct members *members = xcalloc(1, sizeof(*members));
+        members->user = user->name;
+        struct named owner = members_owner(limits, members);
+        row_add(limits, "RLIMIT_NPROC", text_bytes(user->name), owner.comm ? owner.pid : 0, owner.comm, user->tasks,
+                most, NAN);
+        free(members);
+    }
 }
 
 static void group_look(struct limits *limits, struct group *group) {
@@ -425,9 +493,12 @@ static void limits_sample(void *state, struct suspects_sample *sample) {
     limits->most_files.pid = limits->most_threads.pid = 0;
     table_builder_clear(limits->builder);
     kept_update(limits);
+    limits->n_users = 0;
+    limits->samples++;
     suspects_each(sample, process_look, limits);
     limits->turn = limits->turn + limits->looked >= limits->seen ? 0 : limits->turn + limits->looked;
     machine_look(limits);
+    users_look(limits);
     if (limits->mount[0])
         groups_look(limits);
     section_table(sample->out, table_builder_seal(limits->builder));

@@ -39,6 +39,7 @@ static struct suspects_columns columns_of(const struct table *tasks) {
         .priority = AT("priority"),
         .on_cpu = AT("cpu"),
         .system = AT("system_pct"),
+        .user = AT("user"),
     };
 #undef AT
 }

@@ -15,7 +15,7 @@
 // Columns of the table `tasks`; -1: missing.
 struct suspects_columns {
     int pid, tid, ppid, comm, state, cpu, threads, rss, switches, write_bytes, cgroup, ended, started, run_queue,
-        priority, on_cpu, system;
+        priority, on_cpu, system, user;
 };
 
 // The argument of a part at each sample.

@@ -420,6 +420,9 @@ static void pids_limit(void **state) {
     assert_string_equal(limits("pids.max|/app|-|-|50|50|0"),
                         "warning pids_limit nan -: cgroup /app has 50 of 50 tasks (pids.max)\n");
     assert_string_equal(limits("pids.max|/app|5|forker|44|50|300"), "");
+    assert_string_equal(limits("RLIMIT_NPROC|www|5|forker|60|60|-"),
+                        "warning pids_limit 5 forker: user www has 60 of 60 tasks (RLIMIT_NPROC, ulimit -u); forker "
+                        "(pid 5) has most of them\n");
     assert_string_equal(
         limits("kernel.pid_max|-|5|forker|31000|32768|-"),
         "warning pids_limit 5 forker: 31000 of 32768 tasks of the machine exist (kernel.pid_max); forker "
