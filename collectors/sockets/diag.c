@@ -106,8 +106,14 @@ int diag_parse(const void *bytes, size_t size, void (*fn)(void *, const struct d
 
 #define FILTER_OPS 4 // port >= N and <= N: the kernel has no operation for equality before 4.16
 
-// A jump beyond the end by 4 refuses the socket.
-static void filter_make(struct inet_diag_bc_op ops[FILTER_OPS], const struct diag_query *of) {
+// A jump beyond the end by 4 refuses the socket. Returns the number of operations; 0: no filter.
+static size_t filter_make(struct inet_diag_bc_op ops[FILTER_OPS], const struct diag_query *of) {
+    if (of->chosen_port) {
+        ops[0] = (struct inet_diag_bc_op){INET_DIAG_BC_AUTO, sizeof(ops[0]), sizeof(ops[0]) + 4};
+        return 1;
+    }
+    if (!of->remote_port && !of->local_port)
+        return 0;
     const uint8_t codes[2] = {of->remote_port ? INET_DIAG_BC_D_GE : INET_DIAG_BC_S_GE,
                               of->remote_port ? INET_DIAG_BC_D_LE : INET_DIAG_BC_S_LE};
     const uint16_t port = of->remote_port ? of->remote_port : of->local_port;
@@ -116,6 +122,7 @@ static void filter_make(struct inet_diag_bc_op ops[FILTER_OPS], const struct dia
         ops[i * 2] = (struct inet_diag_bc_op){codes[i], 2 * sizeof(ops[0]), (uint16_t)(left + 4)};
         ops[i * 2 + 1] = (struct inet_diag_bc_op){.no = port};
     }
+    return FILTER_OPS;
 }
 
 static int family_dump(int fd, int family, const struct diag_query *of, char *reply,
@@ -125,21 +132,20 @@ static int family_dump(int fd, int family, const struct diag_query *of, char *re
         struct inet_diag_req_v2 request;
         struct nlattr attribute;
         struct inet_diag_bc_op ops[FILTER_OPS];
-    } query = {
-        .header = {.nlmsg_len = sizeof(query),
-                   .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-                   .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-        .request = {.sdiag_family = (uint8_t)family,
-                    .sdiag_protocol = (uint8_t)of->protocol,
-                    .idiag_states = of->states},
-        .attribute = {.nla_len = sizeof(query.attribute) + sizeof(query.ops), .nla_type = INET_DIAG_REQ_BYTECODE}};
+    } query = {.header = {.nlmsg_len = sizeof(query),
+                          .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                          .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+               .request = {.sdiag_family = (uint8_t)family,
+                           .sdiag_protocol = (uint8_t)of->protocol,
+                           .idiag_states = of->states},
+               .attribute = {.nla_type = INET_DIAG_REQ_BYTECODE}};
     if (of->protocol == IPPROTO_UDP)
         query.request.idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1);
     else if (of->info)
         query.request.idiag_ext = 1 << (INET_DIAG_INFO - 1);
-    filter_make(query.ops, of);
-    if (!of->remote_port && !of->local_port)
-        query.header.nlmsg_len = NLMSG_LENGTH(sizeof(query.request));
+    size_t filter = filter_make(query.ops, of) * sizeof(query.ops[0]);
+    query.attribute.nla_len = (uint16_t)(sizeof(query.attribute) + filter);
+    query.header.nlmsg_len = NLMSG_LENGTH(sizeof(query.request)) + (filter ? query.attribute.nla_len : 0u);
     if (send(fd, &query, query.header.nlmsg_len, 0) < 0)
         return -errno;
     int more = 1;

@@ -27,6 +27,7 @@ struct diag_query {
     bool info;            // tcp_info as well
     uint16_t remote_port; // 0: any; else the kernel leaves out the others
     uint16_t local_port;  // the same; not both
+    bool chosen_port;     // only those whose local port the kernel chose; no other filter then
 };
 // fn is called for each such socket, IPv4 and IPv6. 0 or -errno.
 int diag_dump(const struct diag_query *query, void (*fn)(void *context, const struct diag_socket *socket),

@@ -1,10 +1,11 @@
-// Look-ups of names that wait for their name server: connected UDP sockets to port 53 that get no answer.
+// Look-ups of names that wait for their name server: UDP sockets with queries to port 53 that get no answer.
 //
-// The kernel lists such sockets by a filter of its own, so the question is cheap and asked at every sample. A resolver
-// closes the socket after the answer, but a socket may also be kept open for later queries. So a wait must show: a
-// thread of the owner sleeps in poll(2) on a few descriptors with a time-out, or in recvmsg(2) of that socket; or,
-// where the owner has an event loop, an earlier socket of it to the same server was closed after seconds without an
-// answer. Kernel document: sock_diag(7).
+// Most resolvers connect their socket. The kernel lists such sockets by a filter of its own, so the question is cheap
+// and asked at every sample. A resolver closes the socket after the answer, but a socket may also be kept open for
+// later queries. So a wait must show: a thread of the owner sleeps in poll(2) on a few descriptors with a time-out, or
+// in recvmsg(2) of that socket; or, where the owner has an event loop, an earlier socket of it to the same server was
+// closed after seconds without an answer. For a socket that is not connected, as those of musl and Netty, queries.c
+// finds the server in the query itself; such a query is a wait until its answer arrives. Kernel document: sock_diag(7).
 #include <dirent.h>
 #include <math.h>
 #include <netinet/in.h>
@@ -23,7 +24,6 @@
 #include "model/columns.h"
 #include "model/mem.h"
 
-#define PORT 53
 #define SERVERS_MAX 16
 #define LOOKUPS_MAX 256
 #define LOOKED_MAX 16            // owners whose threads are read per sample
@@ -65,7 +65,8 @@ struct lookup {
     char server[64];
     int32_t pid; // 0: not found yet
     bool seen, waits;
-    bool aged; // its age is known: it was not there at the first dump
+    bool aged;        // its age is known: it was not there at the first dump
+    bool unconnected; // its server is that of a query
 };
 
 struct given_up {
@@ -84,6 +85,7 @@ struct server {
 
 struct lookups {
     struct diag_owners *owners;
+    struct unconnected *unconnected;
     struct lookup lookups[LOOKUPS_MAX];
     size_t n;
     struct given_up given_up[GIVEN_UP_MAX];
@@ -99,21 +101,37 @@ struct lookups {
 
 // ---- sockets ----
 
-static void lookup_take(void *context, const struct diag_socket *socket) {
-    struct lookups *lookups = context;
+// NULL: there are too many.
+static struct lookup *lookup_get(struct lookups *lookups, uint64_t inode, const char *server) {
     size_t i = 0;
-    while (i < lookups->n && lookups->lookups[i].inode != socket->inode)
+    while (i < lookups->n && lookups->lookups[i].inode != inode)
         i++;
-    if (!socket->inode || i == LOOKUPS_MAX)
-        return;
+    if (i == LOOKUPS_MAX)
+        return NULL;
     struct lookup *lookup = &lookups->lookups[i];
-    if (i == lookups->n || strcmp(lookup->server, socket->remote) != 0) { // new, or connected to another server
+    if (i == lookups->n || strcmp(lookup->server, server) != 0) { // new, or of another server
         lookups->n += i == lookups->n;
         *lookup = (struct lookup){
-            .inode = socket->inode, .first_ns = lookups->now_ns, .since_ns = lookups->now_ns, .aged = lookups->dumped};
-        snprintf(lookup->server, sizeof(lookup->server), "%s", socket->remote);
+            .inode = inode, .first_ns = lookups->now_ns, .since_ns = lookups->now_ns, .aged = lookups->dumped};
+        snprintf(lookup->server, sizeof(lookup->server), "%s", server);
     }
+    return lookup;
+}
+
+static void lookup_take(void *context, const struct diag_socket *socket) {
+    struct lookup *lookup = socket->inode ? lookup_get(context, socket->inode, socket->remote) : NULL;
+    if (!lookup)
+        return;
+    lookup->unconnected = false;
     lookup->seen = !socket->queue; // else the answer is there
+}
+
+static void query_take(void *context, uint64_t inode, const char *server, uint64_t since_ns) {
+    struct lookup *lookup = lookup_get(context, inode, server);
+    if (!lookup)
+        return;
+    lookup->unconnected = lookup->aged = lookup->seen = true;
+    lookup->first_ns = lookup->since_ns = since_ns;
 }
 
 // The last attempt of that process at that server that was given up; NULL: none.
@@ -132,28 +150,46 @@ static void lookup_end(struct lookups *lookups, const struct lookup *lookup) {
     uint64_t age_ns = lookups->now_ns - lookup->first_ns;
     if (!lookup->pid || (!lookup->aged && !lookup->waits) || age_ns < GAVE_UP_NS || age_ns > KEPT_NS)
         return;
+    if (lookup->unconnected && unconnected_is_open(lookups->unconnected, lookup->inode)) // answered
+        return;
     struct given_up *given_up = &lookups->given_up[lookups->next_given_up++ % GIVEN_UP_MAX];
     *given_up = (struct given_up){.pid = lookup->pid, .first_ns = lookup->first_ns, .at_ns = lookups->now_ns};
     snprintf(given_up->server, sizeof(given_up->server), "%s", lookup->server);
 }
 
-static void dump(struct lookups *lookups) {
-    static const struct diag_query query = {
-        .protocol = IPPROTO_UDP, .states = 1u << TCP_ESTABLISHED, .remote_port = PORT};
-    uint64_t begin = thread_cpu_ns();
-    size_t n = 0;
+static void lookups_unsee(struct lookups *lookups, bool unconnected) {
     for (size_t i = 0; i < lookups->n; i++)
-        lookups->lookups[i].seen = false;
-    int error = diag_dump(&query, lookup_take, lookups);
+        lookups->lookups[i].seen &= lookups->lookups[i].unconnected != unconnected;
+}
+
+// complete: no socket can be missing.
+static void lookups_forget(struct lookups *lookups, bool unconnected, bool complete) {
+    size_t n = 0;
     for (size_t i = 0; i < lookups->n; i++) {
-        if (lookups->lookups[i].seen)
+        if (lookups->lookups[i].seen || lookups->lookups[i].unconnected != unconnected)
             lookups->lookups[n++] = lookups->lookups[i];
-        else if (!error)
+        else if (complete)
             lookup_end(lookups, &lookups->lookups[i]);
     }
     lookups->n = n;
+}
+
+static void dump(struct lookups *lookups) {
+    static const struct diag_query query = {
+        .protocol = IPPROTO_UDP, .states = 1u << TCP_ESTABLISHED, .remote_port = DNS_PORT};
+    uint64_t begin = thread_cpu_ns();
+    lookups_unsee(lookups, false);
+    int error = diag_dump(&query, lookup_take, lookups);
+    lookups_forget(lookups, false, !error);
     lookups->dumped = true;
     lookups->dump_ns = sockets_next_dump(lookups->now_ns, begin, DUMP_SHARE, 0);
+}
+
+static size_t unconnected_look(struct lookups *lookups) {
+    lookups_unsee(lookups, true);
+    size_t busy = unconnected_sample(lookups->unconnected, lookups->now_ns, query_take, lookups);
+    lookups_forget(lookups, true, true);
+    return busy;
 }
 
 // ---- owners and their threads ----
@@ -231,7 +267,7 @@ bool sockets_lookup_waits(const struct proc_syscall *call, const char *link, uin
     }
 }
 
-static bool owner_waits(int32_t pid, uint64_t inode) {
+bool sockets_owner_waits(int32_t pid, uint64_t inode) {
     char path[64];
     bool waits = false;
     int32_t tid;
@@ -249,15 +285,19 @@ static void waits_look(struct lookups *lookups) {
     for (size_t i = 0; i < lookups->n; i++) {
         struct lookup *lookup = &lookups->lookups[i];
         uint64_t age_ns = lookups->now_ns - lookup->first_ns;
+        if (lookup->unconnected)
+            lookup->waits = lookup->pid && age_ns >= OLD_NS;
         if (!lookup->pid || age_ns < OLD_NS)
             continue;
         const struct given_up *before = given_up_before(lookups, lookup);
-        if (before) {
+        if (before && before->at_ns + OLD_NS * 2 > lookup->first_ns) // the resolver tries again at once
+            lookup->since_ns = before->first_ns;
+        if (lookup->unconnected)
+            continue;
+        if (before)
             lookup->waits = age_ns < KEPT_NS;
-            if (before->at_ns + OLD_NS * 2 > lookup->first_ns) // the resolver tries again at once
-                lookup->since_ns = before->first_ns;
-        } else if (looked++ < LOOKED_MAX)
-            lookup->waits = owner_waits(lookup->pid, lookup->inode);
+        else if (looked++ < LOOKED_MAX)
+            lookup->waits = sockets_owner_waits(lookup->pid, lookup->inode);
     }
 }
 
@@ -295,7 +335,7 @@ static void server_take(void *context, const struct diag_socket *socket) {
 }
 
 static void servers_look(struct lookups *lookups) {
-    static const struct diag_query query = {.protocol = IPPROTO_UDP, .states = 1u << TCP_CLOSE, .local_port = PORT};
+    static const struct diag_query query = {.protocol = IPPROTO_UDP, .states = 1u << TCP_CLOSE, .local_port = DNS_PORT};
     uint64_t before = lookups->server.inode;
     size_t n = 0;
     lookups->server.inode = 0;
@@ -362,6 +402,7 @@ static size_t lookups_sample(void *state, const struct sockets_place *place, str
     lookups->now_ns = place->now_ns;
     if (place->now_ns >= lookups->dump_ns)
         dump(lookups);
+    size_t busy = unconnected_look(lookups);
     waits_look(lookups);
     lookups->server_of = NULL;
     for (size_t i = 0; i < lookups->n && !lookups->server_of; i++)
@@ -373,18 +414,20 @@ static size_t lookups_sample(void *state, const struct sockets_place *place, str
             row_add(lookups, i, place, rows);
     for (size_t i = 0; i < lookups->n_servers; i++)
         server_row_add(lookups, &lookups->servers[i], place, rows);
-    return lookups->n + lookups->n_servers;
+    return lookups->n + lookups->n_servers + busy;
 }
 
 static void *lookups_create(void) {
     struct lookups *lookups = xcalloc(1, sizeof(*lookups));
     lookups->owners = diag_owners_new();
+    lookups->unconnected = unconnected_new();
     return lookups;
 }
 
 static void lookups_destroy(void *state) {
     struct lookups *lookups = state;
     diag_owners_free(lookups->owners);
+    unconnected_free(lookups->unconnected);
     free(lookups);
 }
 

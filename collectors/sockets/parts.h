@@ -71,5 +71,71 @@ void sockets_unread_update(struct unread_socket *unread, const struct diag_socke
 // lookups.c: whether a thread in that call waits for the answer of a name server at the socket. link: of the
 // descriptor in its first argument, as in /proc/PID/fd.
 bool sockets_lookup_waits(const struct proc_syscall *call, const char *link, uint64_t inode);
+// Whether a thread of that process sleeps as a resolver does; in recvmsg(2) and the like only if at that socket.
+bool sockets_owner_waits(int32_t pid, uint64_t inode);
+
+// ---- DNS queries from sockets that are not connected ----
+
+#define DNS_PORT 53
+
+// tap.c: datagrams of DNS of the network namespace that the thread is in when it opens the tap: queries that leave and
+// answers that arrive. It keeps the namespace. Needs CAP_NET_RAW.
+struct tap;
+struct tap *tap_open(int *error); // NULL: -EPERM, or -EBUSY while enough of them are open; all are of one thread
+void tap_close(struct tap *tap);
+// fn is called for each datagram since the last call: its first bytes, from the IP header on, and when it was seen.
+// False: others were dropped.
+bool tap_read(struct tap *tap, uint64_t now_ns,
+              void (*fn)(void *context, const uint8_t *bytes, size_t size, uint64_t at_ns), void *context);
+
+// A UDP socket that is not connected, at a port that the kernel chose.
+struct unconnected_socket {
+    uint64_t inode, first_ns;
+    uint64_t rest_ns; // no tap is opened for it before
+    uint64_t check_ns;
+    uint32_t samples; // in which it was there
+    int32_t pid;      // 0: unknown
+    uint16_t port;
+    bool any_address, seen, searched;
+    char local[64]; // "127.0.0.1:4000"
+};
+
+// queries.c: a query without an answer. Addresses are of 4 or 16 bytes; the rest is 0.
+struct dns_query {
+    uint8_t local[16], server[16];
+    bool is_v6;
+    uint16_t port, id;
+    uint64_t first_ns, last_ns; // when it was sent first and last
+    uint64_t since_ns;          // since when the socket has had no answer from that server
+    uint64_t inode;             // of the socket; 0: not looked for yet
+};
+
+#define DNS_ADDRESS_TEXT 64
+void dns_query_server(const struct dns_query *query, char out[DNS_ADDRESS_TEXT]); // "10.0.0.9:53"
+
+#define DNS_QUERIES_MAX 1024
+struct dns_queries {
+    struct dns_query queries[DNS_QUERIES_MAX];
+    size_t n;
+};
+// A datagram from the IP header on: adds a query, or removes the one that it answers, and older ones to that server,
+// which were lost.
+void dns_queries_take(struct dns_queries *queries, const uint8_t *bytes, size_t size, uint64_t at_ns);
+// Finds the socket of each query. Removes old ones, and those without a socket.
+void dns_queries_match(struct dns_queries *queries, const struct unconnected_socket *sockets, size_t n,
+                       uint64_t now_ns);
+// Of that socket: the one that has waited longest; NULL: none.
+const struct dns_query *dns_queries_oldest(const struct dns_queries *queries, uint64_t inode);
+
+// unconnected.c: the sockets of a network namespace, and its tap.
+struct unconnected;
+struct unconnected *unconnected_new(void);
+void unconnected_free(struct unconnected *unconnected); // closes the tap
+// In the thread's network namespace. Calls fn for each socket with a query that has no answer. How much it has to do.
+size_t unconnected_sample(struct unconnected *unconnected, uint64_t now_ns,
+                          void (*fn)(void *context, uint64_t inode, const char *server, uint64_t since_ns),
+                          void *context);
+// Whether the socket was there in the last sample, and not connected.
+bool unconnected_is_open(const struct unconnected *unconnected, uint64_t inode);
 
 #endif
