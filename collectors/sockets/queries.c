@@ -32,7 +32,7 @@ static size_t udp_offset(const uint8_t *bytes, size_t size) {
 // Fills the addresses, the port and the ID.
 static bool datagram_parse(const uint8_t *bytes, size_t size, struct dns_query *query, bool *is_answer) {
     size_t at = udp_offset(bytes, size);
-    if (at < 20 || size < at + 12)
+    if (at < 20 || size < at + 20) // the headers of UDP and of DNS
         return false;
     const uint8_t *udp = bytes + at, *dns = udp + 8;
     bool v6 = bytes[0] >> 4 == 6;
