@@ -38,9 +38,10 @@ static void check_rights(struct check_report *report) {
         {CAP_PERFMON, "CAP_PERFMON", "counters of whole CPUs"},
         {CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "I/O of other users' tasks"},
         {CAP_NET_ADMIN, "CAP_NET_ADMIN", "task statistics"},
+        {CAP_NET_RAW, "CAP_NET_RAW", "DNS queries"},
     };
     struct check check = {.capability = "rights"};
-    char lacks[200] = "";
+    char lacks[240] = "";
     size_t at = 0;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         bool has = cap_have(wanted[i].cap) || (wanted[i].cap == CAP_PERFMON && cap_have(CAP_SYS_ADMIN));

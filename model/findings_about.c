@@ -246,7 +246,7 @@ const struct finding_about finding_abouts[] = {
      "The sender waits: a program at the other end stops in send or write, and its other work with it.",
      "See what the reader does in the pane sched; let it read in a thread of its own, or close connections that it does not need."},
     {"dns_no_answer", FINDING_FAILS, NULL,
-     "a process waits {waits_s} for the answer of a name server (a connected UDP socket to port 53), or a local name server does not read its queries",
+     "a process waits {waits_s} for the answer of a name server (UDP port 53), or a local name server does not read its queries",
      "Each new connection waits 5 s and more for a name before it begins, or fails.",
      "Ask the server with `dig @SERVER NAME`; check its process and the path to it; list another one in /etc/resolv.conf."},
     {"conntrack_full", FINDING_FAILS, "tcp_retransmits tcp_resets",

@@ -273,7 +273,8 @@ static const struct table_def *const tables[] = {
 const struct collector collector_sockets = {
     .name = "sockets",
     .help = "which process has the socket that drops, is not read, waits to be closed, or waits for a name server, in "
-            "all network namespaces: sock_diag and /proc/PID/fd, only while counters or sockets show such a case.",
+            "all network namespaces: sock_diag, /proc/PID/fd, and a packet socket for DNS, only while counters or "
+            "sockets show such a case.",
     .input = "tasks",
     .always = true,
     .tables = tables,

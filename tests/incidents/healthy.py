@@ -94,11 +94,48 @@ def encode(at):
     return f"head -c 100000000 /dev/zero | openssl enc -aes-128-ctr -pass pass:x >{at}/media 2>/dev/null; while :; do nice -n 19 xz -T2 -k -c {at}/media >/dev/null; done"
 
 
+DATAGRAMS = """import os, socket, threading, time
+QUERY, SLOW = (bytes([0, n]) + b'\\x01\\0\\0\\x01\\0\\0\\0\\0\\0\\0\\x07example\\x03com\\0\\0\\x01\\0\\x01' for n in (0, 1))
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(('127.53.53.54', 53))
+def serve():
+    while True:
+        data, client = server.recvfrom(512)
+        answer = data[:2] + b'\\x81\\x80' + data[4:]
+        threading.Timer(1.2 if data[1] == SLOW[1] else 0.01, server.sendto, (answer, client)).start()
+def send(query, address, pause, fresh=False, answers=True, timeout=5):
+    s = None
+    while True:
+        if not s or fresh:
+            s = socket.socket(socket.AF_INET6 if ':' in address[0] else socket.AF_INET, socket.SOCK_DGRAM)
+        s.settimeout(timeout)
+        s.sendto(os.urandom(1) + query[1:], address)
+        try:
+            if answers:
+                s.recvfrom(512)
+        except OSError:
+            pass
+        time.sleep(pause)
+NAMES = ('127.53.53.54', 53)
+for words in ((QUERY, NAMES, 0.01, True), (QUERY, NAMES, 0.5), (SLOW, NAMES, 0, True), (SLOW, ('::ffff:127.53.53.54', 53), 0),
+              (b'x:1|c', ('127.0.0.1', 8125), 0.02, False, False), (b'\\x23' + bytes(47), ('127.0.0.1', 123), 0), (QUERY, ('224.0.0.251', 5353), 0)):
+    threading.Thread(target=send, args=words).start()
+serve()
+"""
+
+
+def datagrams(at):
+    """Unconnected UDP sockets: resolvers whose answers come soon or late, statistics, NTP without an answer, mDNS."""
+    with open(f"{at}/datagrams.py", "w", encoding="utf-8") as file:
+        file.write(DATAGRAMS)
+    return f"exec python3 {at}/datagrams.py"
+
+
 def idle(at):
     return "exec sleep 1000"
 
 
-LOADS = {f.__name__: f for f in (compile, fio_half, gzip, stress_cpu, tar, copy, dd, web, pool, sort, start_big, cron, encode, idle)}
+LOADS = {f.__name__: f for f in (compile, fio_half, gzip, stress_cpu, tar, copy, dd, web, pool, sort, start_big, cron, encode, datagrams, idle)}
 
 
 class Load:
