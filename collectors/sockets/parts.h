@@ -93,7 +93,7 @@ struct unconnected_socket {
     uint64_t inode, first_ns;
     uint64_t rest_ns; // no tap is opened for it before
     uint64_t check_ns;
-    uint32_t samples; // in which it was there
+    uint32_t samples; // in which it had nothing to read
     int32_t pid;      // 0: unknown
     uint16_t port;
     bool any_address, seen, searched;
@@ -135,7 +135,7 @@ void unconnected_free(struct unconnected *unconnected); // closes the tap
 size_t unconnected_sample(struct unconnected *unconnected, uint64_t now_ns,
                           void (*fn)(void *context, uint64_t inode, const char *server, uint64_t since_ns),
                           void *context);
-// Whether the socket was there in the last sample, and not connected.
+// Whether the socket was there in the last dump, and not connected.
 bool unconnected_is_open(const struct unconnected *unconnected, uint64_t inode);
 
 #endif

@@ -125,7 +125,8 @@ bool tap_read(struct tap *tap, uint64_t now_ns, void (*fn)(void *, const uint8_t
     socklen_t size = sizeof(stats);
     for (size_t i = 0; i < FRAMES; i++) { // no more: they may come as fast as they are read
         struct tpacket2_hdr *frame = (void *)(tap->ring + tap->next * FRAME_BYTES);
-        // Pairs with the kernel's barrier before it passes the frame to us, and with its read after it has it back.
+        // Pairs with smp_wmb() in the kernel's tpacket_rcv(); the release below with smp_rmb() in its
+        // __packet_get_status().
         if (!(__atomic_load_n(&frame->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
             break;
         // The wall clock may have been set meanwhile.

@@ -20,12 +20,13 @@
 #include "model/mem.h"
 
 #define SOCKETS_MAX 256
-#define SIGN_SAMPLES 2 // in which a socket is there
+#define SIGN_SAMPLES 2 // in which a socket is there and has nothing to read
 #define SECOND_NS 1000000000ull
 #define UNANSWERED_NS (SECOND_NS * 9 / 10)
 #define STAY_NS (SECOND_NS * 12) // a tap is open after the last sign
-#define IDLE_NS (SECOND_NS * 36) // a tap that finds no such query in that time, for new signs all the time,
-#define REST_NS (SECOND_NS * 60) // is not opened again before
+// Where sockets are opened all the time, a tap that finds no query without an answer for IDLE_NS rests.
+#define IDLE_NS (SECOND_NS * 36)
+#define REST_NS (SECOND_NS * 60)
 #define CHECK_NS (SECOND_NS * 2)
 #define CHECKED_MAX 4 // owners whose threads are read per sample
 #define SEARCH_NS (SECOND_NS * 30)
@@ -40,7 +41,7 @@ struct unconnected {
     size_t n, turn;
     uint64_t now_ns, dump_ns, search_ns;
     uint64_t sign_ns; // the last one; 0: none
-    uint64_t idle_ns; // since when the tap has found no query without an answer
+    uint64_t idle_ns; // when the tap was opened, or had a query without an answer, whichever is later
     uint64_t rest_ns; // no tap before
     bool denied, searching;
 };
@@ -62,8 +63,8 @@ static void socket_take(void *context, const struct diag_socket *socket) {
                                                             !strncmp(socket->local, "[::]:", 5)};
         snprintf(found->local, sizeof(found->local), "%s", socket->local);
     }
-    found->seen = !socket->queue; // else its owner does not wait
-    found->samples++;
+    found->seen = true;
+    found->samples += !socket->queue; // else its owner does not wait
 }
 
 static void sockets_dump(struct unconnected *all) {
@@ -139,7 +140,7 @@ static size_t signs_find(struct unconnected *all) {
     size_t young = 0;
     for (size_t i = 0; i < all->n; i++) {
         struct unconnected_socket *socket = &all->sockets[i];
-        young += socket->samples < SIGN_SAMPLES;
+        young += socket->samples < SIGN_SAMPLES && all->now_ns - socket->first_ns < STAY_NS;
         if (socket->samples == SIGN_SAMPLES) {
             socket->samples++;
             all->sign_ns = all->now_ns;
