@@ -431,5 +431,12 @@ static void lookups_destroy(void *state) {
     free(lookups);
 }
 
-const struct sockets_part sockets_lookups_part = {
-    .table = &sockets_lookups_table, .create = lookups_create, .sample = lookups_sample, .destroy = lookups_destroy};
+static void lookups_release(void *state) {
+    unconnected_release(((struct lookups *)state)->unconnected);
+}
+
+const struct sockets_part sockets_lookups_part = {.table = &sockets_lookups_table,
+                                                  .create = lookups_create,
+                                                  .sample = lookups_sample,
+                                                  .release = lookups_release,
+                                                  .destroy = lookups_destroy};

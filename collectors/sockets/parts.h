@@ -28,6 +28,7 @@ struct sockets_part {
     void *(*create)(void); // one for each network namespace
     // Adds rows. How much it has to do: 0 for a network namespace where all is well, which is then sampled less often.
     size_t (*sample)(void *state, const struct sockets_place *place, struct table_builder *rows);
+    void (*release)(void *state); // the namespace may have ended: closes what keeps it; NULL: nothing does
     void (*destroy)(void *state);
 };
 extern const struct sockets_part sockets_queues_part, sockets_waiting_part, sockets_ports_part, sockets_unread_part,
@@ -130,7 +131,8 @@ const struct dns_query *dns_queries_oldest(const struct dns_queries *queries, ui
 // unconnected.c: the sockets of a network namespace, and its tap.
 struct unconnected;
 struct unconnected *unconnected_new(void);
-void unconnected_free(struct unconnected *unconnected); // closes the tap
+void unconnected_free(struct unconnected *unconnected);    // closes the tap
+void unconnected_release(struct unconnected *unconnected); // closes the tap until the next sample
 // In the thread's network namespace. Calls fn for each socket with a query that has no answer. How much it has to do.
 size_t unconnected_sample(struct unconnected *unconnected, uint64_t now_ns,
                           void (*fn)(void *context, uint64_t inode, const char *server, uint64_t since_ns),

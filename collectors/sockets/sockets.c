@@ -176,6 +176,9 @@ static int other_sample(struct sockets *sockets, struct place *place) {
         place_sample(sockets, place);
         return namespaces_leave(all);
     }
+    for (size_t i = 0; i < PARTS; i++)
+        if (parts[i]->release)
+            parts[i]->release(place->states[i]);
     if (error == -EPERM)
         namespaces_close(all); // none can be entered
     return 0;

@@ -159,6 +159,14 @@ static size_t signs_find(struct unconnected *all) {
 
 // ---- the tap ----
 
+void unconnected_release(struct unconnected *all) {
+    if (!all->tap)
+        return;
+    tap_close(all->tap);
+    all->tap = NULL;
+    all->found->n = 0;
+}
+
 static void tap_decide(struct unconnected *all) {
     bool wanted = all->sign_ns && all->now_ns < all->sign_ns + STAY_NS;
     int error = 0;
@@ -166,11 +174,8 @@ static void tap_decide(struct unconnected *all) {
         all->rest_ns = all->now_ns + REST_NS;
         wanted = false;
     }
-    if (all->tap && !wanted) {
-        tap_close(all->tap);
-        all->tap = NULL;
-        all->found->n = 0;
-    }
+    if (!wanted)
+        unconnected_release(all);
     if (all->tap || !wanted || all->now_ns < all->rest_ns)
         return;
     all->tap = tap_open(&error);
