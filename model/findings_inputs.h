@@ -47,7 +47,7 @@
     X(io_limits, read_limit_bytes_per_s) X(io_limits, read_limit_per_s) X(io_limits, reads_per_s) \
     X(io_limits, write_bytes_per_s) X(io_limits, write_limit_bytes_per_s) X(io_limits, write_limit_per_s) \
     X(io_limits, writes_per_s) \
-    X(memory, allocation_stalls_per_s) X(memory, available_kib) X(memory, kswapd_scans_per_s) \
+    X(memory, allocation_stalls_per_s) X(memory, available_kib) X(memory, compaction_stalls_per_s) X(memory, kswapd_scans_per_s) \
     X(memory, total_kib) \
     X(kernel_errors, count) X(kernel_errors, level) X(kernel_errors, text) \
     X(file_locks, comm) X(file_locks, inode) X(file_locks, pid) X(file_locks, waiter_comm) \

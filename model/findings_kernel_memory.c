@@ -1,4 +1,5 @@
-// Rules about memory that belongs to no process: huge pages that are reserved and unused, and caches of the kernel.
+// Rules about memory that belongs to no process: huge pages that are reserved and unused, caches of the kernel, and
+// free memory in pieces that are too small.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,3 +129,39 @@ const struct rule rule_slab_growth = {
     .pane = "memory",
     .level = {.kind = LEVEL_ONLY, .what = "slab", .of = IN(tables, memory), .names = {IN(memory, slab_kib)}},
     .check = check_slab_growth};
+
+// ---- compaction ----
+
+// The counter has all stalls; the table `storms` has the share of the process. A few stalls are the price of huge
+// pages; they hurt if tasks stall on memory for a part of the time.
+static void check_compaction(struct rule_ctx *ctx) {
+    double per_s = memory_value(ctx, IN(memory, compaction_stalls_per_s)),
+           stalled = ctx_series(ctx, IN(series, memory_some_pct));
+    struct storm_row source;
+    char name[64], words[96] = "";
+    if (!(per_s >= LIMIT(compaction, stalls_per_s)))
+        return;
+    enum severity severity = stalled >= LIMIT(compaction, stalled_pct) ? SEVERITY_WARNING : SEVERITY_INFO;
+    if (!isnan(stalled))
+        snprintf(words, sizeof(words), "; tasks stalled on memory %.0f %% of the time (PSI some)", stalled);
+    if (!ctx_storm(ctx, "compactions", false, &source) || source.per_s < source.all_per_s / 2) {
+        ctx_report(ctx, severity, "", &NO_CULPRIT,
+                   "direct compaction: tasks stall %s times per second for contiguous memory (compact_stall)%s",
+                   ctx_format(ctx, UNIT_PER_S, per_s), words);
+        return;
+    }
+    ctx_report(ctx, severity, "", &source.culprit,
+               "direct compaction: %s stalls %s times per second for contiguous memory (compact_stall, %s)%s",
+               culprit_name(&source.culprit, name, sizeof(name)),
+               ctx_format(ctx, UNIT_PER_S, per_s * source.per_s / source.all_per_s),
+               source.detail ? text_bytes(source.detail) : "?", words);
+}
+
+const struct rule rule_compaction = {.kind = "compaction",
+                                     .resource = "memory",
+                                     .pane = "memory",
+                                     .level = {.kind = LEVEL_ONLY,
+                                               .what = "stalls",
+                                               .of = IN(tables, memory),
+                                               .names = {IN(memory, compaction_stalls_per_s)}},
+                                     .check = check_compaction};

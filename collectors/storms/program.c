@@ -109,7 +109,7 @@ void storm_program(struct bpf_code *code, const struct storm_source *source, int
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_8, 0));
     if (source->detail == DETAIL_RESULT || source->detail == DETAIL_SYNC)
         other = put_result(code, source->detail == DETAIL_SYNC);
-    if (source->detail == DETAIL_SIGNAL) {
+    if (source->detail == DETAIL_SIGNAL || source->detail == DETAIL_ORDER) {
         bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_7, BPF_REG_6, 0));
         bpf_put(code, BPF_AND_IMM(BPF_REG_7, 0xff));
     }

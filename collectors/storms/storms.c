@@ -1,7 +1,7 @@
 // The collector "storms": which process causes a high rate of interrupts, packets, system calls, signals, waits for
-// locks of the kernel or forks. The counters of the collector "system" say that there may be a storm; only then a BPF
-// program counts the events by process, for WINDOW_MS every few seconds. It costs about 0.1 us per event, and nothing
-// in between.
+// locks of the kernel, forks or direct compactions. The counters of the collector "system" say that there may be a
+// storm; only then a BPF program counts the events by process, for WINDOW_MS every few seconds. It costs about 0.1 us
+// per event, and nothing in between.
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -30,6 +30,7 @@
 #define SYSTEM_PCT 10    // of one CPU
 #define FLUSHES_LEAST 20
 #define FORKS_LEAST 200
+#define COMPACTIONS_LEAST 10
 #define TLB_REMOTE_SEND_IPI 4
 
 const struct storm_source storm_sources[STORMS] = {
@@ -42,6 +43,8 @@ const struct storm_source storm_sources[STORMS] = {
     [STORM_LOCK] = {"kernel_locks", "contention_end", false, 0, DETAIL_LOCK}, // Linux 5.19
     [STORM_SYNC] = {"syncs", "sys_exit", false, 0, DETAIL_SYNC},
     [STORM_FORK] = {"forks", "sched_process_fork", false, 0, DETAIL_NONE},
+    // Once for each allocation that enters direct compaction; kcompactd does not get there.
+    [STORM_COMPACTION] = {"compactions", "mm_compaction_try_to_compact_pages", false, 0, DETAIL_ORDER},
 };
 
 enum { WHAT, PID, COMM, DETAIL, ERROR, RATE, ALL, WAITING, COLUMNS };
@@ -50,11 +53,12 @@ static const struct column columns[COLUMNS] = {
     [WHAT] = TEXT_COLUMN(
         "what", "WHAT", 14,
         .help = "tlb_shootdowns, function_calls (interrupts between CPUs), timers, packets (sent), "
-                "calls (system calls), signals, kernel_locks (waits for one), syncs (fsync) or forks (processes "
-                "and threads created)."),
+                "calls (system calls), signals, kernel_locks (waits for one), syncs (fsync), forks (processes and "
+                "threads created) or compactions (direct ones)."),
     [PID] = COLUMN_PID(.help = "The process that causes them."),
     [COMM] = COLUMN_COMM(.help = "Name of that process."),
-    [DETAIL] = TEXT_COLUMN("detail", "DETAIL", 12, .help = "The system call, the signal, or the type of lock."),
+    [DETAIL] = TEXT_COLUMN("detail", "DETAIL", 12,
+                           .help = "The system call, the signal, the type of lock, or the order of the allocation."),
     [ERROR] = TEXT_COLUMN("error", "ERROR", 12, .help = "The error of those calls; none: they succeed."),
     [RATE] = COLUMN_PER_S(.help = "Events of the process per second, with that detail."),
     [ALL] = NUMBER_COLUMN("all_per_s", "ALL/s", UNIT_PER_S, 8, .help = "Events of all processes per second."),
@@ -135,6 +139,8 @@ bool storm_is_likely(enum storm_kind kind, const struct section *system) {
         return series_of(system, "forks_per_s") >= FORKS_LEAST;
     case STORM_SYNC:
         return rows_value(system, "devices", NULL, "flushes_per_s", false) >= FLUSHES_LEAST;
+    case STORM_COMPACTION:
+        return rows_value(system, "memory", NULL, "compaction_stalls_per_s", true) >= COMPACTIONS_LEAST;
     default:
         return series_of(system, "cpu_system_pct") * series_of(system, "cpus_online") >= SYSTEM_PCT;
     }
@@ -269,6 +275,8 @@ static void detail_set(struct storms *storms, uint32_t slot, const struct storm_
         table_builder_set_text(storms->builder, slot, DETAIL, signal_text(detail));
     if (source->detail == DETAIL_LOCK)
         table_builder_set_text(storms->builder, slot, DETAIL, text_from(lock_name(detail)));
+    if (source->detail == DETAIL_ORDER)
+        table_builder_set_text(storms->builder, slot, DETAIL, text_printf("order %u", detail));
     if (source->detail != DETAIL_RESULT && source->detail != DETAIL_SYNC)
         return;
     syscalls_name(SYSCALLS_ABI_NATIVE, detail >> 16, name, sizeof(name));
@@ -345,8 +353,8 @@ static const struct table_def *const tables[] = {&storms_table, NULL};
 
 const struct collector collector_storms = {
     .name = "storms",
-    .help = "which process causes a high rate of interrupts, packets, system calls, signals, waits for kernel locks or "
-            "forks: BPF, for 0.15 s every 3.5 s, only while counters show a high rate.",
+    .help = "which process causes a high rate of interrupts, packets, system calls, signals, waits for kernel locks, "
+            "forks or direct compactions: BPF, for 0.15 s every 3.5 s, only while counters show a high rate.",
     .input = "system",
     .always = true,
     .tables = tables,

@@ -16,6 +16,7 @@ enum storm_kind {
     STORM_LOCK,
     STORM_SYNC,
     STORM_FORK,
+    STORM_COMPACTION,
     STORMS
 };
 
@@ -28,13 +29,15 @@ struct storm_source {
         DETAIL_SIGNAL,
         DETAIL_LOCK,
         DETAIL_RESULT,
-        DETAIL_SYNC
+        DETAIL_SYNC,
+        DETAIL_ORDER
     } detail; // DETAIL_SYNC: only fsync and alike
 };
 extern const struct storm_source storm_sources[STORMS];
 #define STORM_WAIT_BEGINS "contention_begin"
 
-// A key of its map. detail: the signal; flags of the lock; of a system call its number << 16 and its error, 0: none.
+// A key of its map. detail: the signal; flags of the lock; the order of an allocation; of a system call its number <<
+// 16 and its error, 0: none.
 struct storm_key {
     uint32_t pid, detail;
 };

@@ -72,8 +72,64 @@ static void slab_size(void **state) {
     assert_int_equal(strncmp(slab(3.3e6, 3.21e6, NULL), "info slab_growth", 16), 0);
 }
 
+static const char *compaction(const char *stalls, double pressure, const char *storms) {
+    rules_begin();
+    rules_series("memory_some_pct", pressure);
+    rules_table("memory", "compaction_stalls_per_s", stalls);
+    if (storms)
+        rules_table("storms", "what|pid|comm|detail|error|per_s|all_per_s", storms);
+    return rules_step();
+}
+
+static void compaction_stalls(void **state) {
+    (void)state;
+    static const char of_one[] = "compactions|7|app|order 9|-|180|200\ncompactions|8|other|order 3|-|20|200";
+    static const char of_many[] = "compactions|7|app|order 9|-|90|200\ncompactions|8|other|order 3|-|80|200";
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(compaction("19", 4, of_one), "");
+    compaction("200", 4, of_one);
+    assert_string_equal(compaction("200", 4, of_one),
+                        "info compaction 7 app: direct compaction: app (pid 7) stalls 180 times per second for "
+                        "contiguous memory (compact_stall, order 9); tasks stalled on memory 4 % of the time (PSI "
+                        "some)\n");
+    assert_int_equal(strncmp(compaction("200", 12, of_one), "warning compaction 7 app", 24), 0);
+    for (int i = 0; i < 4; i++)
+        compaction("0", 0, NULL);
+    compaction("200", 12, of_many);
+    assert_string_equal(compaction("200", 12, of_many),
+                        "warning compaction nan -: direct compaction: tasks stall 200 times per second for contiguous "
+                        "memory (compact_stall); tasks stalled on memory 12 % of the time (PSI some)\n");
+    for (int i = 0; i < 4; i++)
+        compaction("0", 0, NULL);
+    compaction("30", 0.0 / 0.0, NULL); // without PSI, and not counted by process yet
+    assert_string_equal(compaction("30", 0.0 / 0.0, NULL),
+                        "info compaction nan -: direct compaction: tasks stall 30 times per second for contiguous "
+                        "memory (compact_stall)\n");
+}
+
+// Full pressure and the faults of its task are its consequences.
+static void compaction_is_the_cause(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        rules_begin();
+        rules_series("memory_some_pct", 60);
+        rules_series("memory_full_pct", 30);
+        rules_table("memory", "compaction_stalls_per_s", "300");
+        rules_table("storms", "what|pid|comm|detail|error|per_s|all_per_s", "compactions|7|app|order 9|-|300|300");
+        rules_step();
+    }
+    assert_string_equal(rules_of.kinds[0], "compaction");
+    assert_string_equal(rules_of.kinds[1], "memory_pressure");
+    assert_string_equal(rules_of.causes[1], "compaction");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {RULES_TEST(huge_pages), RULES_TEST(slab_grows), RULES_TEST(slab_leaks),
-                                       RULES_TEST(slab_slow), RULES_TEST(slab_size)};
+    const struct CMUnitTest tests[] = {RULES_TEST(huge_pages),
+                                       RULES_TEST(slab_grows),
+                                       RULES_TEST(slab_leaks),
+                                       RULES_TEST(slab_slow),
+                                       RULES_TEST(slab_size),
+                                       RULES_TEST(compaction_stalls),
+                                       RULES_TEST(compaction_is_the_cause)};
     return rules_run(tests);
 }

@@ -2,6 +2,14 @@
 #include "collectors/storms/storms.h"
 #include "tests/unit/screens.h"
 
+static bool compacts(const char *stalls) {
+    struct section *section = forge_section("system", 1);
+    section_table(section, forge_real("memory", "compaction_stalls_per_s", stalls));
+    bool is = storm_is_likely(STORM_COMPACTION, section);
+    section_unref(section);
+    return is;
+}
+
 static bool likely(enum storm_kind kind, const char *interrupts, const char *cpus, double system_pct) {
     struct section *section = forge_section("system", 1);
     if (interrupts)
@@ -35,6 +43,8 @@ static void triggers(void **state) {
     assert_true(likely(STORM_SYNC, NULL, NULL, 6)); // with 25 flushes per second
     assert_true(likely(STORM_SIGNAL, NULL, NULL, 6));
     assert_true(likely(STORM_FORK, NULL, NULL, 6));
+    assert_false(compacts("9"));
+    assert_true(compacts("10"));
 }
 
 // Every jump of a program ends inside of it, behind the jump: the kernel's verifier accepts no other.

@@ -1,5 +1,6 @@
-# Incidents that would harm the host: the clock is set back, one process takes most of the machine's memory, and the
-# table of connections is full (where the module can be loaded so that it tracks them without a firewall).
+# Incidents that would harm the host: the clock is set back, one process takes most of the machine's memory, another one
+# finds memory in small pieces only, and the table of connections is full (where the module can be loaded so that it
+# tracks them without a firewall).
 . /lib.sh
 
 # begin: starts ktop, and waits for three frames. before: the frames before the incident.
@@ -41,6 +42,26 @@ frames_come $(($(wc -l </tmp/frames) + 4)) 60 # an emulated ktop reads symbols f
 kill -9 $taker
 wait $taker
 end memory $taker
+huge=/sys/kernel/mm/transparent_hugepage
+block=2048
+if [ -w $huge/hugepages-64kB/enabled ]; then # smaller pieces: an emulated machine compacts slowly
+    echo never >$huge/hugepages-2048kB/enabled
+    echo madvise >$huge/hugepages-64kB/enabled
+    block=64
+fi
+echo madvise >$huge/enabled
+echo madvise >$huge/defrag
+begin
+free=$(awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
+fragment $((free * 85 / 100)) $block >/tmp/fragment &
+taker=$!
+patience=60 told /tmp/fragment 1
+grep compact_stall /proc/vmstat
+frames_come $(($(wc -l </tmp/frames) + 12)) 60
+grep compact_stall /proc/vmstat
+kill -9 $taker
+wait $taker
+end compaction $taker
 if most=/proc/sys/net/netfilter/nf_conntrack_max; [ -w $most ]; then
     ip link set lo up
     echo 500 >$most
