@@ -1,6 +1,6 @@
 # Incidents that would harm the host: the clock is set back, one process takes most of the machine's memory, another one
-# finds memory in small pieces only, and the table of connections is full (where the module can be loaded so that it
-# tracks them without a firewall).
+# finds memory in small pieces only (where pages of 64 kB can be used), and the table of connections is full (where the
+# module can be loaded so that it tracks them without a firewall).
 . /lib.sh
 
 # begin: starts ktop, and waits for three frames. before: the frames before the incident.
@@ -43,25 +43,22 @@ kill -9 $taker
 wait $taker
 end memory $taker
 huge=/sys/kernel/mm/transparent_hugepage
-block=2048
-if [ -w $huge/hugepages-64kB/enabled ]; then # smaller pieces: an emulated machine compacts slowly
+if [ -w $huge/hugepages-64kB/enabled ]; then # Linux 6.8: an emulated machine compacts too slowly for pages of 2 MB
     echo never >$huge/hugepages-2048kB/enabled
     echo madvise >$huge/hugepages-64kB/enabled
-    block=64
+    echo madvise >$huge/enabled
+    echo madvise >$huge/defrag
+    begin
+    free=$(awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
+    fragment $((free * 85 / 100)) 64 >/tmp/fragment &
+    taker=$!
+    patience=60 told /tmp/fragment 1
+    frames_come $(($(wc -l </tmp/frames) + 14)) 60
+    grep compact_stall /proc/vmstat
+    kill -9 $taker
+    wait $taker
+    end compaction $taker
 fi
-echo madvise >$huge/enabled
-echo madvise >$huge/defrag
-begin
-free=$(awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
-fragment $((free * 85 / 100)) $block >/tmp/fragment &
-taker=$!
-patience=60 told /tmp/fragment 1
-grep compact_stall /proc/vmstat
-frames_come $(($(wc -l </tmp/frames) + 12)) 60
-grep compact_stall /proc/vmstat
-kill -9 $taker
-wait $taker
-end compaction $taker
 if most=/proc/sys/net/netfilter/nf_conntrack_max; [ -w $most ]; then
     ip link set lo up
     echo 500 >$most
