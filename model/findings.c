@@ -30,6 +30,7 @@ struct held {
     bool holds, shown;               // in this frame; since FRAMES_TO_APPEAR
     uint64_t since_ns, last_ns;
     struct culprit culprit; // with references
+    double serves;          // PID of a process that works for the culprit; 0: none
     const struct text *evidence;
     struct level level;
     bool level_known; // level.before was looked up
@@ -179,6 +180,7 @@ void ctx_report(struct rule_ctx *ctx, enum severity severity, const char *key, c
         held->severity = severity;
     held->frames++;
     held->holds = true;
+    held->serves = 0;
     held->last_ns = ctx->frame->end_ns;
     const struct culprit old = held->culprit;
     held->culprit = (struct culprit){culprit->pid, text_ref(culprit->comm), text_ref(culprit->device)};
@@ -187,6 +189,12 @@ void ctx_report(struct rule_ctx *ctx, enum severity severity, const char *key, c
     text_unref(held->evidence);
     held->evidence = text_from(evidence);
     level_now(&held->level, &ctx->rule->level, ctx->frame, held->key);
+}
+
+void ctx_explains(struct rule_ctx *ctx, const char *key, double pid) {
+    struct held *held = held_find(ctx->findings, ctx->rule, key);
+    if (held && held->holds)
+        held->serves = pid;
 }
 
 double ctx_duration_s(struct rule_ctx *ctx, const char *key) {
@@ -285,7 +293,7 @@ static bool explains(const struct held *cause, const struct held *held) {
     if (a->device && b->device && !texts_equal(a->device, b->device))
         return false;
     return !finding_is_of_culprit(held->rule->kind) || isnan(a->pid) || isnan(b->pid) || a->pid == b->pid ||
-           (held->rule->by_name && texts_equal(a->comm, b->comm));
+           cause->serves == b->pid || (held->rule->by_name && texts_equal(a->comm, b->comm));
 }
 
 // Of several causes the one on the same device, else the one that is checked first. The table of causes has no cycles.

@@ -137,6 +137,10 @@ void *ctx_state(struct rule_ctx *ctx, size_t size);
 void ctx_report(struct rule_ctx *ctx, enum severity severity, const char *key, const struct culprit *culprit,
                 const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+// The finding with that key, reported in this frame, also explains the load of this process, which works for its
+// culprit.
+void ctx_explains(struct rule_ctx *ctx, const char *key, double pid);
+
 // ---- levels ----
 
 // The level of one finding. NAN: unknown.
