@@ -158,7 +158,7 @@ const struct finding_about finding_abouts[] = {
      "The allocating task moves other pages until enough free ones are contiguous: each allocation takes milliseconds instead of microseconds.",
      "Order 9 is a transparent huge page: write defer or madvise to /sys/kernel/mm/transparent_hugepage/defrag; else raise vm.min_free_kbytes or vm.compaction_proactiveness."},
     {"memory_pressure", FINDING_WAITS, "major_faults disk_saturated disk_latency io_pressure blocked_tasks stuck_task",
-     "all tasks stall on memory for {full_pct} of the time (PSI full; critical from {critical_full_pct}), or some for {some_pct}",
+     "all tasks stall on memory for {full_pct} of the time (PSI full; critical from {critical_full_pct}), or some for {some_pct}; a process with {reclaims_per_s} direct reclaims per second is named",
      "Tasks wait for the kernel to free memory instead of running.",
      "End or bound the largest processes; raise the limit of the cgroup that is named."},
     {"swapping", FINDING_WAITS, "major_faults disk_saturated disk_latency io_pressure blocked_tasks stuck_task",

@@ -213,6 +213,41 @@ const struct rule rule_memory_low = {.kind = "memory_low",
                                                .falls = true},
                                      .check = check_memory_low};
 
+// The process that causes half of the direct reclaims: its allocations find no free page, in its cgroup or in the
+// machine, so that it frees some itself.
+static struct culprit reclaim_culprit(const struct rule_ctx *ctx, bool group, double *per_s) {
+    struct storm_row source;
+    if (!ctx_storm(ctx, group ? "limit_reclaims" : "reclaims", false, &source) ||
+        source.per_s < fmax(source.all_per_s / 2, LIMIT(memory_pressure, reclaims_per_s)))
+        return NO_CULPRIT;
+    *per_s = source.per_s;
+    return source.culprit;
+}
+
+// Without a culprit so far (of a cgroup), it is the one that reclaims. Returns the words about it, "" if it is unknown.
+static const char *reclaim_words(struct rule_ctx *ctx, bool group, struct culprit *culprit, char *out, size_t size) {
+    double per_s = 0;
+    struct culprit reclaims = reclaim_culprit(ctx, group, &per_s);
+    const struct table *tasks = ctx_table(ctx, IN(tables, tasks));
+    const union cell *row = tasks && group ? task_row(tasks, reclaims.pid) : NULL;
+    const struct text *cgroup = row ? text_at(row, COL(table_def(tasks), tasks, cgroup)) : NULL;
+    char name[64];
+    out[0] = '\0';
+    if (isnan(reclaims.pid))
+        return group ? "; no machine-wide reclaim: a cgroup at its limit? (c in the tasks pane)" : out;
+    culprit_name(&reclaims, name, sizeof(name));
+    if (group)
+        snprintf(out, size, "; %s reclaims memory for the limit of its cgroup%s%s %s times per second", name,
+                 cgroup ? " " : "", cgroup ? path_tail(text_bytes(cgroup), 48) : "",
+                 ctx_format(ctx, UNIT_PER_S, per_s));
+    else
+        snprintf(out, size, "; %s waits for direct reclaim %s times per second", name,
+                 ctx_format(ctx, UNIT_PER_S, per_s));
+    if (isnan(culprit->pid))
+        *culprit = reclaims;
+    return out;
+}
+
 static void check_memory_pressure(struct rule_ctx *ctx) {
     double full = ctx_series(ctx, IN(series, memory_full_pct)), some = ctx_series(ctx, IN(series, memory_some_pct));
     enum severity severity;
@@ -224,12 +259,12 @@ static void check_memory_pressure(struct rule_ctx *ctx) {
     }
     // The machine's largest task is not the cause in another cgroup that is short of memory.
     bool group = is_cgroup_short(ctx);
-    char cause[128];
+    char cause[128], reclaim[224];
     struct culprit culprit = fault_culprit(ctx, !group, cause, sizeof(cause));
+    const char *words = reclaim_words(ctx, group, &culprit, reclaim, sizeof(reclaim));
     ctx_report(ctx, severity, "", &culprit,
                "%stasks stalled on memory %.0f %% of the time (PSI some), all tasks %.0f %% (PSI full)%s", cause, some,
-               isnan(full) ? 0 : full,
-               group ? "; no machine-wide reclaim: a cgroup at its limit? (c in the tasks pane)" : "");
+               isnan(full) ? 0 : full, words);
 }
 
 const struct rule rule_memory_pressure = {

@@ -45,7 +45,7 @@
     X(slab_growth, lasts_s, 4) X(slab_growth, growth_kib_per_s, 8192) X(slab_growth, unreclaimable_pct, 20) X(slab_growth, warning_s, 600) \
     X(memory_low, available_pct, 10) X(memory_low, critical_available_pct, 4) \
     X(compaction, stalls_per_s, 20) X(compaction, stalled_pct, 10) \
-    X(memory_pressure, full_pct, 5) X(memory_pressure, critical_full_pct, 25) X(memory_pressure, some_pct, 20) \
+    X(memory_pressure, full_pct, 5) X(memory_pressure, critical_full_pct, 25) X(memory_pressure, some_pct, 20) X(memory_pressure, reclaims_per_s, 20) \
     X(swapping, in_per_s, 100) X(swapping, critical_in_per_s, 2000) X(swapping, out_per_s, 1000) \
     X(major_faults, faults_per_s, 500) X(major_faults, critical_faults_per_s, 10000) \
     X(deleted_file, share_pct, 10) X(deleted_file, warning_used_pct, 90) X(deleted_file, critical_left_kib, 1024) X(deleted_file, size_kib, 16384) \

@@ -1,7 +1,7 @@
 // The collector "storms": which process causes a high rate of interrupts, packets, system calls, signals, waits for
-// locks of the kernel, forks or direct compactions. The counters of the collector "system" say that there may be a
-// storm; only then a BPF program counts the events by process, for WINDOW_MS every few seconds. It costs about 0.1 us
-// per event, and nothing in between.
+// locks of the kernel, forks, direct compactions or reclaims. The counters of the collector "system" say that there may
+// be a storm; only then a BPF program counts the events by process, for WINDOW_MS every few seconds. It costs about
+// 0.1 us per event, and nothing in between.
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -31,6 +31,7 @@
 #define FLUSHES_LEAST 20
 #define FORKS_LEAST 200
 #define COMPACTIONS_LEAST 10
+#define STALLED_PCT 4 // PSI memory some
 #define TLB_REMOTE_SEND_IPI 4
 
 const struct storm_source storm_sources[STORMS] = {
@@ -45,6 +46,8 @@ const struct storm_source storm_sources[STORMS] = {
     [STORM_FORK] = {"forks", "sched_process_fork", false, 0, DETAIL_NONE},
     // Once for each allocation that enters direct compaction; kcompactd does not get there.
     [STORM_COMPACTION] = {"compactions", "mm_compaction_try_to_compact_pages", false, 0, DETAIL_ORDER},
+    [STORM_RECLAIM] = {"reclaims", "mm_vmscan_direct_reclaim_begin", false, 0, DETAIL_NONE},
+    [STORM_LIMIT_RECLAIM] = {"limit_reclaims", "mm_vmscan_memcg_reclaim_begin", false, 0, DETAIL_NONE},
 };
 
 enum { WHAT, PID, COMM, DETAIL, ERROR, RATE, ALL, WAITING, COLUMNS };
@@ -54,7 +57,8 @@ static const struct column columns[COLUMNS] = {
         "what", "WHAT", 14,
         .help = "tlb_shootdowns, function_calls (interrupts between CPUs), timers, packets (sent), "
                 "calls (system calls), signals, kernel_locks (waits for one), syncs (fsync), forks (processes and "
-                "threads created) or compactions (direct ones)."),
+                "threads created), compactions (direct ones), reclaims (direct ones) or limit_reclaims (of its "
+                "cgroup)."),
     [PID] = COLUMN_PID(.help = "The process that causes them."),
     [COMM] = COLUMN_COMM(.help = "Name of that process."),
     [DETAIL] = TEXT_COLUMN("detail", "DETAIL", 12,
@@ -141,6 +145,9 @@ bool storm_is_likely(enum storm_kind kind, const struct section *system) {
         return rows_value(system, "devices", NULL, "flushes_per_s", false) >= FLUSHES_LEAST;
     case STORM_COMPACTION:
         return rows_value(system, "memory", NULL, "compaction_stalls_per_s", true) >= COMPACTIONS_LEAST;
+    case STORM_RECLAIM:
+    case STORM_LIMIT_RECLAIM:
+        return series_of(system, "memory_some_pct") >= STALLED_PCT;
     default:
         return series_of(system, "cpu_system_pct") * series_of(system, "cpus_online") >= SYSTEM_PCT;
     }
@@ -354,7 +361,7 @@ static const struct table_def *const tables[] = {&storms_table, NULL};
 const struct collector collector_storms = {
     .name = "storms",
     .help = "which process causes a high rate of interrupts, packets, system calls, signals, waits for kernel locks, "
-            "forks or direct compactions: BPF, for 0.15 s every 3.5 s, only while counters show a high rate.",
+            "forks, direct compactions or reclaims: BPF, for 0.15 s every 3.5 s, only while counters show a high rate.",
     .input = "system",
     .always = true,
     .tables = tables,

@@ -17,6 +17,8 @@ enum storm_kind {
     STORM_SYNC,
     STORM_FORK,
     STORM_COMPACTION,
+    STORM_RECLAIM,
+    STORM_LIMIT_RECLAIM,
     STORMS
 };
 

@@ -18,9 +18,19 @@ static const struct column task_columns[] = {
 static const struct table_def tasks_def = {
     .name = "tasks", .help = "", .columns = task_columns, .n_columns = 8, .n_keys = 1};
 
+static const struct column storm_columns[] = {{.name = "what", .type = COLUMN_TEXT},
+                                              {.name = "pid"},
+                                              {.name = "comm", .type = COLUMN_TEXT},
+                                              {.name = "detail", .type = COLUMN_TEXT},
+                                              {.name = "error", .type = COLUMN_TEXT},
+                                              {.name = "per_s"},
+                                              {.name = "all_per_s"}};
+static const struct table_def storms_def = {
+    .name = "storms", .help = "", .columns = storm_columns, .n_columns = 7, .n_keys = 4};
+
 struct moment {
     double kills, some, full;
-    const char *memory, *tasks[8];
+    const char *memory, *tasks[8], *storm;
 };
 
 static struct frame *make(uint64_t number, const struct moment *moment) {
@@ -33,6 +43,8 @@ static struct frame *make(uint64_t number, const struct moment *moment) {
     if (moment->memory)
         section_table(section, forge_table(&memory_def, (const char *const[]){moment->memory, NULL}));
     section_table(section, forge_table(&tasks_def, moment->tasks));
+    if (moment->storm)
+        section_table(section, forge_table(&storms_def, (const char *const[]){moment->storm, NULL}));
     struct frame *frame = forge_frame(number);
     frame_add_section(frame, section, 0);
     return frame;
@@ -226,6 +238,28 @@ static void pressure(void **state) {
     assert_non_null(strstr(reported(&now, &now), "7 worker: worker (pid 7) has 812 major faults/s: tasks stalled"));
 }
 
+// The process that reclaims is named; without another culprit it is the one.
+static void reclaimer(void **state) {
+    (void)state;
+    struct moment now = {.some = 62,
+                         .full = 11,
+                         .memory = PLENTY,
+                         .tasks = {DATABASE, "pid=7|comm=worker|cgroup=/shop/db"},
+                         .storm = "what=limit_reclaims|pid=7|comm=worker|per_s=900|all_per_s=1000"};
+    assert_string_equal(reported(&now, &now),
+                        "7 worker: tasks stalled on memory 62 % of the time (PSI some), all tasks 11 % (PSI full); "
+                        "worker (pid 7) reclaims memory for the limit of its cgroup /shop/db 900 times per "
+                        "second");
+    now.storm = "what=limit_reclaims|pid=7|comm=worker|per_s=300|all_per_s=1000"; // one of many
+    assert_non_null(strstr(reported(&now, &now), "nan -: "));
+    now.memory = SHORT;
+    now.storm = "what=reclaims|pid=7|comm=worker|per_s=900|all_per_s=1000";
+    assert_string_equal(reported(&now, &now),
+                        "20 mysqld: mysqld (pid 20) uses most memory, 5.1G: tasks stalled on memory 62 % of the time "
+                        "(PSI some), all tasks 11 % (PSI full); worker (pid 7) waits for direct reclaim 900 times per "
+                        "second");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_task_is_named),
@@ -233,6 +267,7 @@ int main(void) {
         cmocka_unit_test(end_in_another_frame_than_the_count),
         cmocka_unit_test(killed_and_a_zombie),
         cmocka_unit_test(pressure),
+        cmocka_unit_test(reclaimer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
