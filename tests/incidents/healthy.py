@@ -131,11 +131,22 @@ def datagrams(at):
     return f"exec python3 {at}/datagrams.py"
 
 
+def logging(at):
+    """A syslogd with some hundred lines per second, and two programs that send each other datagrams at a high rate."""
+    os.mkdir(f"{at}/dev")
+    log = "import socket, sys, time\nlog = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+    server = log + "log.bind(sys.argv[1] + '/dev/log')\nwith open(sys.argv[1] + '/messages', 'wb') as file:\n    while True:\n        file.write(log.recv(8192) + bytes([10]))\n        file.flush()"
+    sender = log + "time.sleep(0.5)\nlog.connect(sys.argv[1] + '/dev/log')\nwhile True:\n    log.send(b'<14>app: a line')\n    time.sleep(0.005)"
+    pair = ("import os, socket, time\na, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\nif os.fork():\n    while True:\n        for i in range(50):\n"
+            "            a.send(b'x' * 100)\n        time.sleep(0.002)\nwhile True:\n    b.recv(8192)")
+    return f"python3 -c \"{server}\" {at} & for i in 1 2 3; do python3 -c \"{sender}\" {at} & done; python3 -c \"{pair}\" & wait"
+
+
 def idle(at):
     return "exec sleep 1000"
 
 
-LOADS = {f.__name__: f for f in (compile, fio_half, gzip, stress_cpu, tar, copy, dd, web, pool, sort, start_big, cron, encode, datagrams, idle)}
+LOADS = {f.__name__: f for f in (compile, fio_half, gzip, stress_cpu, tar, copy, dd, web, pool, sort, start_big, cron, encode, datagrams, logging, idle)}
 
 
 class Load:
