@@ -2,9 +2,9 @@
 //
 // A log daemon is a process that has a socket with the path of one open; its name does not count. Only for a busy
 // process the list of Unix sockets is read (/proc/PID/net/unix), and only for a busy daemon a BPF program counts, for
-// WINDOW_NS every few seconds, which threads send and read with which descriptors. The descriptors of those with most
-// calls are then looked up: whose socket is connected to the daemon's? So no descriptors are searched, and other
-// traffic of Unix sockets does not count. Kernel documents: unix(7), proc_pid_net(5), sock_diag(7).
+// WINDOW_NS every few seconds, which threads send and read with which descriptors. The descriptors with most calls are
+// then looked up: a sender's socket is connected to one of the daemon. So no process is searched for its descriptors,
+// and other traffic of Unix sockets does not count. Kernel documents: unix(7), proc_pid_net(5), sock_diag(7).
 #include "collectors/suspects/logs.h"
 
 #include <dirent.h>
@@ -33,8 +33,10 @@
 #define REST_NS 3500000000ull   // between windows
 #define FORGET_NS 2500000000ull // since it was busy
 #define KEYS_MAX 4096
-#define SENDERS_MAX 32 // descriptors that are looked up
-#define LOOKS 16       // that are averaged
+#define SENDERS_MAX 32   // descriptors that are looked up
+#define SENDERS_SHARE 64 // of fewer calls than one in so many lines, none is
+#define SENT_MOST 1.25   // lines sent for each that is read, within the precision of the window
+#define LOOKS 16         // that are averaged
 #define LOOKS_LEAST 4
 #define LOOK_MS 60
 #define KMSG "/dev/kmsg"
@@ -291,8 +293,8 @@ static double lines_read(struct logs *logs, struct daemon *daemon, const struct 
 // Descriptors with which a process sends.
 struct sending {
     const struct call_count *count;
-    uint64_t inode;   // 0: the kernel's log
-    bool known, logs; // known: sock_diag has it; logs: to the daemon
+    uint64_t inode;              // 0: the kernel's log
+    bool known, logs, connected; // sock_diag has it; it may send to the daemon; it is connected to it
 };
 
 struct sendings {
@@ -308,8 +310,9 @@ static void peer_take(void *context, const struct unix_diag_socket *socket) {
         if (sending->inode != socket->inode)
             continue;
         sending->known = true;
+        sending->connected = log_socket(sendings->of, socket->peer);
         // An unconnected socket names the receiver in each call: it may be the daemon.
-        sending->logs = socket->peer ? log_socket(sendings->of, socket->peer) != NULL : socket->type == SOCK_DGRAM;
+        sending->logs = sending->connected || (!socket->peer && socket->type == SOCK_DGRAM);
     }
 }
 
@@ -322,16 +325,16 @@ static bool unnamed_take(void *context, uint64_t inode, const char *path) {
 }
 
 static void sendings_find(struct logs *logs, const struct daemon *daemon, const struct call_count *counts, size_t n,
-                          struct sendings *out) {
+                          double lines, struct sendings *out) {
     *out = (struct sendings){.of = logs};
-    for (size_t i = 0; i < n && out->n < SENDERS_MAX; i++) {
+    for (size_t i = 0; i < n && out->n < SENDERS_MAX && (double)counts[i].n >= lines / SENDERS_SHARE; i++) {
         const struct logs_key *key = &counts[i].key;
         bool kmsg;
         if (key->fd & LOGS_READS || key->pid == (uint32_t)daemon->pid)
             continue;
         uint64_t inode = file_look(key->pid, key->fd, &kmsg);
         if (inode || kmsg)
-            out->at[out->n++] = (struct sending){&counts[i], inode, kmsg, kmsg && !strcmp(daemon->socket, KMSG)};
+            out->at[out->n++] = (struct sending){&counts[i], inode, kmsg, kmsg && !strcmp(daemon->socket, KMSG), false};
     }
     unix_diag_dump(peer_take, out);
     // Those of other network namespaces, and all if the kernel has no unix_diag.
@@ -340,19 +343,30 @@ static void sendings_find(struct logs *logs, const struct daemon *daemon, const 
             sockets_each((int32_t)out->at[i].count->key.pid, unnamed_take, &out->at[i]);
 }
 
-// The process with most calls that send to the daemon.
-static struct sender sender_find(const struct sendings *sendings, double seconds) {
+// The process with most calls that send to the daemon, and not more than `most` of them per second. connected: only by
+// sockets that are connected to it.
+static struct sender sender_find(const struct sendings *sendings, double seconds, bool connected, double most) {
     struct sender top = {0};
     for (size_t i = 0; i < sendings->n; i++) {
-        const struct sending *sending = &sendings->at[i];
+        const struct sending *first = &sendings->at[i];
         double calls = 0;
-        for (size_t k = 0; sending->logs && k < sendings->n; k++)
-            if (sendings->at[k].logs && sendings->at[k].count->key.pid == sending->count->key.pid)
-                calls += (double)sendings->at[k].count->n;
-        if (calls / seconds > top.per_s)
-            top = (struct sender){.key = sending->count->key, .per_s = calls / seconds};
+        for (size_t k = 0; k < sendings->n; k++) {
+            const struct sending *sending = &sendings->at[k];
+            if (sending->logs && (sending->connected || !connected) && sending->count->key.pid == first->count->key.pid)
+                calls += (double)sending->count->n;
+        }
+        double per_s = calls / seconds;
+        if (first->logs && (first->connected || !connected) && per_s > top.per_s && per_s <= most)
+            top = (struct sender){.key = first->count->key, .per_s = per_s};
     }
     return top;
+}
+
+// An unconnected socket counts only where the connected ones do not explain the lines, and all its calls can be lines.
+static struct sender sender_of(const struct sendings *sendings, double seconds, double lines_per_s) {
+    struct sender connected = sender_find(sendings, seconds, true, INFINITY);
+    return connected.per_s >= lines_per_s / 2 ? connected
+                                              : sender_find(sendings, seconds, false, lines_per_s * SENT_MOST);
 }
 
 static void window_take(struct logs *logs) {
@@ -368,8 +382,8 @@ static void window_take(struct logs *logs) {
         daemon->lines_per_s = lines_read(logs, daemon, counts, n) / seconds;
         struct sender sender = {0};
         if (daemon->lines_per_s > 0) {
-            sendings_find(logs, daemon, counts, n, &sendings);
-            sender = sender_find(&sendings, seconds);
+            sendings_find(logs, daemon, counts, n, daemon->lines_per_s * seconds, &sendings);
+            sender = sender_of(&sendings, seconds, daemon->lines_per_s);
         }
         if (memcmp(&sender.key, &daemon->sender.key, sizeof(sender.key)) != 0)
             daemon->sender = sender;
