@@ -41,41 +41,72 @@ static struct waiter longest_waiter(const struct rule_ctx *ctx, const struct tab
     return longest;
 }
 
+// A real-time task that uses a CPU.
+struct realtime {
+    struct culprit is;
+    double cpu, cpu_pct, priority;
+    double tid; // NAN: the first thread
+};
+
 // A real-time task alone on its CPU (a poller on an isolated CPU) is intended.
+static void realtime_report(struct rule_ctx *ctx, const struct table *tasks, const struct realtime *hog) {
+    double pressure = ctx_series(ctx, IN(series, cpu_some_pct));
+    const struct waiter waiter = longest_waiter(ctx, tasks, hog->cpu);
+    // Pressure with idle CPUs is the same sign.
+    bool pinned = pressure >= LIMIT(realtime_hog, pressure_pct) && ctx->busy_cpus < ctx->cpus * 0.9;
+    char key[32], name[64], realtime[64], on[32] = "", victim[64], thread[32] = "", of[32] = "", felt[160];
+    if (waiter.pct >= LIMIT(realtime_hog, waits_pct)) {
+        if (!isnan(waiter.tid))
+            snprintf(thread, sizeof(thread), ", thread %.0f,", waiter.tid);
+        snprintf(felt, sizeof(felt), "%s%s waited %.0f %% of the time for that CPU",
+                 culprit_name(&waiter.is, victim, sizeof(victim)), thread, fmin(100, waiter.pct));
+    } else if (pinned) {
+        snprintf(felt, sizeof(felt), "tasks stalled on CPU %.0f %% of the time (PSI some)", pressure);
+    } else {
+        return;
+    }
+    if (!isnan(hog->cpu))
+        snprintf(on, sizeof(on), " on CPU %.0f", hog->cpu);
+    if (!isnan(hog->tid))
+        snprintf(of, sizeof(of), ", thread %.0f,", hog->tid);
+    snprintf(key, sizeof(key), "%.0f", hog->is.pid);
+    ctx_report(ctx, SEVERITY_WARNING, key, &hog->is, "%s%s uses %.0f %% of one CPU%s%s: %s",
+               culprit_name(&hog->is, name, sizeof(name)), of, hog->cpu_pct, on,
+               realtime_words(hog->priority, realtime, sizeof(realtime)), felt);
+}
+
+// The thread of that process that uses most; false: none.
+static bool realtime_thread(struct rule_ctx *ctx, double pid, struct realtime *out) {
+    const struct table *table = ctx_table(ctx, IN(tables, realtime_threads));
+    const struct table_def *def = table ? table_def(table) : NULL;
+    size_t cursor = 0;
+    double most = LIMIT(realtime_hog, cpu_pct);
+    bool found = false;
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        double pct = num_at(row, COL(def, realtime_threads, cpu_pct));
+        if (num_at(row, COL(def, realtime_threads, pid)) != pid || !(pct >= most))
+            continue;
+        found = true;
+        most = out->cpu_pct = pct;
+        out->cpu = num_at(row, COL(def, realtime_threads, cpu));
+        out->priority = num_at(row, COL(def, realtime_threads, priority));
+        out->tid = num_at(row, COL(def, realtime_threads, tid));
+    }
+    return found;
+}
+
 static void check_realtime_hog(struct rule_ctx *ctx) {
     const struct table *tasks = ctx_table(ctx, IN(tables, tasks));
     if (!tasks || !(ctx->busy_cpus >= (LIMIT(realtime_hog, cpu_pct) - 10) / 100))
         return;
     const struct table_def *def = table_def(tasks);
     const struct task_summary *summary = ctx_tasks(ctx);
-    double pressure = ctx_series(ctx, IN(series, cpu_some_pct));
     for (uint32_t i = 0; i < summary->n_hogs; i++) {
-        double priority = summary->hogs[i].priority;
-        if (!(priority < -1) || priority <= DEADLINE)
-            continue;
-        const struct culprit *culprit = &summary->hogs[i].culprit;
-        const union cell *hog = task_row(tasks, culprit->pid);
-        double cpu = hog ? num_at(hog, COL(def, tasks, cpu)) : NAN;
-        const struct waiter waiter = longest_waiter(ctx, tasks, cpu);
-        // Pressure with idle CPUs is the same sign.
-        bool pinned = pressure >= LIMIT(realtime_hog, pressure_pct) && ctx->busy_cpus < ctx->cpus * 0.9;
-        char key[32], name[64], realtime[64], on[32] = "", victim[64], thread[32] = "", felt[160];
-        if (waiter.pct >= LIMIT(realtime_hog, waits_pct)) {
-            if (!isnan(waiter.tid))
-                snprintf(thread, sizeof(thread), ", thread %.0f,", waiter.tid);
-            snprintf(felt, sizeof(felt), "%s%s waited %.0f %% of the time for that CPU",
-                     culprit_name(&waiter.is, victim, sizeof(victim)), thread, fmin(100, waiter.pct));
-        } else if (pinned) {
-            snprintf(felt, sizeof(felt), "tasks stalled on CPU %.0f %% of the time (PSI some)", pressure);
-        } else {
-            continue;
-        }
-        if (!isnan(cpu))
-            snprintf(on, sizeof(on), " on CPU %.0f", cpu);
-        snprintf(key, sizeof(key), "%.0f", culprit->pid);
-        ctx_report(ctx, SEVERITY_WARNING, key, culprit, "%s uses %.0f %% of one CPU%s%s: %s",
-                   culprit_name(culprit, name, sizeof(name)), summary->hogs[i].cpu_pct, on,
-                   realtime_words(priority, realtime, sizeof(realtime)), felt);
+        const union cell *row = task_row(tasks, summary->hogs[i].culprit.pid);
+        struct realtime hog = {summary->hogs[i].culprit, row ? num_at(row, COL(def, tasks, cpu)) : NAN,
+                               summary->hogs[i].cpu_pct, summary->hogs[i].priority, NAN};
+        if (realtime_thread(ctx, hog.is.pid, &hog) || (hog.priority < -1 && hog.priority > DEADLINE))
+            realtime_report(ctx, tasks, &hog);
     }
 }
 

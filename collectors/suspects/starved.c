@@ -1,5 +1,6 @@
-// Threads that wait for a CPU which a real-time task keeps. The row of a process has the CPU of its first thread only,
-// so while there is such a task, threads are looked at in rotation: one that is runnable there is followed. A thread
+// Threads that wait for a CPU which a real-time task keeps. The row of a process has the CPU and the priority of its
+// first thread only: of a busy process with several threads, the others are looked at for one at real-time priority.
+// While there is such a task, threads are looked at in rotation: one that is runnable there is followed. A thread
 // that never runs has no run delay yet (the kernel counts it on arrival): that it did not run is the measure. Kernel
 // documents: Documentation/scheduler/sched-stats.rst (/proc/PID/schedstat), Documentation/filesystems/proc.rst.
 #include <dirent.h>
@@ -16,6 +17,7 @@
 
 #define HOGS_MAX 4
 #define HOG_PCT 50.0
+#define HOG_THREADS 64  // of a busy process that are looked at
 #define DEADLINE (-101) // priority of a SCHED_DEADLINE task
 #define LOOKED_MAX 256  // threads per sample
 #define FOLLOWED_MAX 16
@@ -44,6 +46,33 @@ const struct table_def suspects_starved_table = {
     .n_keys = 1,
 };
 
+enum { R_TID, R_PID, R_COMM, R_CPU, R_PRIORITY, R_CPU_PCT, R_COLUMNS };
+
+static const struct column realtime_columns[R_COLUMNS] = {
+    [R_TID] = COLUMN_TID(.help = "A thread at real-time priority that is not the first one of its process."),
+    [R_PID] = COLUMN_PID(.help = "Its process."),
+    [R_COMM] = COLUMN_COMM(.help = "Name of the thread."),
+    [R_CPU] = COLUMN_CPU(.help = "The CPU on which it runs."),
+    [R_PRIORITY] = ID_COLUMN("priority", "PRI", 4, .help = "As in the table `tasks`: -2 to -100."),
+    [R_CPU_PCT] = COLUMN_CPU_PCT(.help = "Its CPU time, in % of one CPU."),
+};
+
+const struct table_def suspects_realtime_table = {
+    .name = "realtime_threads",
+    .help = "Threads at real-time priority that use a CPU.",
+    .columns = realtime_columns,
+    .n_columns = R_COLUMNS,
+    .n_keys = 1,
+};
+
+struct hog {
+    int32_t pid, tid;
+    int cpu;
+    long priority;
+    unsigned long long cpu_ns; // of a thread that is not the first one
+    uint64_t read_ns;
+};
+
 struct followed {
     int32_t pid, tid; // tid 0: unused
     int cpu;
@@ -53,13 +82,10 @@ struct followed {
 };
 
 struct starved {
-    struct table_builder *builder;
+    struct table_builder *builder, *realtime;
     struct suspects_sample *sample;
-    struct {
-        int32_t pid;
-        int cpu;
-    } hogs[HOGS_MAX];
-    size_t n_hogs, turn, seen, looked;
+    struct hog hogs[HOGS_MAX], before[HOGS_MAX]; // before: of the last sample
+    size_t n_hogs, n_before, turn, seen, looked;
     struct followed followed[FOLLOWED_MAX];
 };
 
@@ -92,15 +118,67 @@ static bool times_of(int32_t pid, int32_t tid, unsigned long long *cpu_ns, unsig
     return read_of(pid, tid, "schedstat", text, sizeof(text)) && sscanf(text, "%llu %llu", cpu_ns, delay_ns) == 2;
 }
 
+static void realtime_add(struct starved *starved, const struct hog *hog, double cpu_pct) {
+    char comm[64];
+    uint32_t slot = table_builder_add(starved->realtime);
+    if (!read_of(hog->pid, hog->tid, "comm", comm, sizeof(comm)))
+        comm[0] = '\0';
+    comm[strcspn(comm, "\n")] = '\0';
+    table_builder_set_num(starved->realtime, slot, R_TID, hog->tid);
+    table_builder_set_num(starved->realtime, slot, R_PID, hog->pid);
+    table_builder_set_text(starved->realtime, slot, R_COMM, text_from(comm));
+    table_builder_set_num(starved->realtime, slot, R_CPU, hog->cpu);
+    table_builder_set_num(starved->realtime, slot, R_PRIORITY, (double)hog->priority);
+    table_builder_set_num(starved->realtime, slot, R_CPU_PCT, cpu_pct);
+}
+
+static bool is_realtime(long priority) {
+    return priority < -1 && priority > DEADLINE;
+}
+
+// Whether the thread has such a priority. It is reported if it has used its CPU since the last sample.
+static bool thread_hogs(struct starved *starved, int32_t pid, int32_t tid) {
+    struct hog *hog = &starved->hogs[starved->n_hogs];
+    char stat[1024], state;
+    unsigned long long delay_ns;
+    *hog = (struct hog){.pid = pid, .tid = tid, .read_ns = starved->sample->now_ns};
+    if (!read_of(pid, tid, "stat", stat, sizeof(stat)) ||
+        !suspects_thread_parse(stat, &state, &hog->priority, &hog->cpu) || !is_realtime(hog->priority) ||
+        !times_of(pid, tid, &hog->cpu_ns, &delay_ns))
+        return false;
+    for (size_t i = 0; i < starved->n_before; i++) {
+        const struct hog *before = &starved->before[i];
+        if (before->tid != tid || hog->read_ns <= before->read_ns)
+            continue;
+        double pct = 100 * (double)(hog->cpu_ns - before->cpu_ns) / (double)(hog->read_ns - before->read_ns);
+        if (pct >= HOG_PCT)
+            realtime_add(starved, hog, pct);
+    }
+    return true;
+}
+
 static void hog_take(void *context, const union cell *row) {
     struct starved *starved = context;
     const struct suspects_columns *at = &starved->sample->at;
     double priority = row[at->priority].num, cpu = row[at->on_cpu].num;
-    if (!(priority < -1 && priority > DEADLINE) || !(row[at->cpu].num >= HOG_PCT) || isnan(cpu) ||
-        starved->n_hogs == HOGS_MAX)
+    int32_t pid = (int32_t)row[at->pid].num, tid;
+    if (!(row[at->cpu].num >= HOG_PCT) || starved->n_hogs == HOGS_MAX)
         return;
-    starved->hogs[starved->n_hogs].pid = (int32_t)row[at->pid].num;
-    starved->hogs[starved->n_hogs++].cpu = (int)cpu;
+    if (is_realtime((long)priority)) {
+        if (!isnan(cpu))
+            starved->hogs[starved->n_hogs++] = (struct hog){.pid = pid, .tid = pid, .cpu = (int)cpu};
+        return;
+    }
+    if (!(row[at->threads].num > 1))
+        return;
+    char path[64];
+    size_t n = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    DIR *folder = opendir(path);
+    while (folder && starved->n_hogs < HOGS_MAX && n++ < HOG_THREADS && (tid = proc_next_id(folder)) >= 0)
+        starved->n_hogs += tid != pid && thread_hogs(starved, pid, tid);
+    if (folder)
+        closedir(folder);
 }
 
 static bool is_hogged(const struct starved *starved, int cpu) {
@@ -140,7 +218,7 @@ static void process_look(void *context, const union cell *row) {
     if ((!several && !runs) || starved->seen++ < starved->turn || starved->looked >= LOOKED_MAX)
         return;
     for (size_t i = 0; i < starved->n_hogs; i++)
-        if (starved->hogs[i].pid == pid)
+        if (starved->hogs[i].tid == pid)
             return;
     starved->turn = starved->seen; // of the next sample: after this one
     if (!several) {
@@ -195,14 +273,18 @@ static void follow(struct starved *starved, struct followed *followed, uint64_t 
 static void *starved_create(void) {
     struct starved *starved = xcalloc(1, sizeof(*starved));
     starved->builder = table_builder_new(&suspects_starved_table);
+    starved->realtime = table_builder_new(&suspects_realtime_table);
     return starved;
 }
 
 static void starved_sample(void *state, struct suspects_sample *sample) {
     struct starved *starved = state;
     starved->sample = sample;
+    memcpy(starved->before, starved->hogs, sizeof(starved->before));
+    starved->n_before = starved->n_hogs;
     starved->n_hogs = starved->seen = starved->looked = 0;
     table_builder_clear(starved->builder);
+    table_builder_clear(starved->realtime);
     if (sample->tasks)
         suspects_each(sample, hog_take, starved);
     for (size_t i = 0; i < FOLLOWED_MAX; i++)
@@ -213,11 +295,13 @@ static void starved_sample(void *state, struct suspects_sample *sample) {
     if (starved->turn >= starved->seen) // the round is over
         starved->turn = 0;
     section_table(sample->out, table_builder_seal(starved->builder));
+    section_table(sample->out, table_builder_seal(starved->realtime));
 }
 
 static void starved_destroy(void *state) {
     struct starved *starved = state;
     table_builder_free(starved->builder);
+    table_builder_free(starved->realtime);
     free(starved);
 }
 

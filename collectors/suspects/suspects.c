@@ -96,19 +96,13 @@ static void suspects_close(struct collector_run *run) {
     free(suspects);
 }
 
-static const struct table_def *const tables[] = {&suspects_memory_table,
-                                                 &suspects_locks_table,
-                                                 &suspects_servers_table,
-                                                 &suspects_stopped_table,
-                                                 &suspects_dirty_table,
-                                                 &suspects_limits_table,
-                                                 &suspects_files_table,
-                                                 &suspects_tracing_table,
-                                                 &suspects_pinned_table,
-                                                 &suspects_starved_table,
-                                                 &suspects_readers_table,
-                                                 &suspects_logs_table,
-                                                 NULL};
+static const struct table_def *const tables[] = {&suspects_memory_table,   &suspects_locks_table,
+                                                 &suspects_servers_table,  &suspects_stopped_table,
+                                                 &suspects_dirty_table,    &suspects_limits_table,
+                                                 &suspects_files_table,    &suspects_tracing_table,
+                                                 &suspects_pinned_table,   &suspects_starved_table,
+                                                 &suspects_realtime_table, &suspects_readers_table,
+                                                 &suspects_logs_table,     NULL};
 
 const struct collector collector_suspects = {
     .name = "suspects",

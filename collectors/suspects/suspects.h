@@ -40,7 +40,7 @@ extern const struct suspects_part suspects_memory_part, suspects_locks_part, sus
 
 extern const struct table_def suspects_memory_table, suspects_locks_table, suspects_servers_table,
     suspects_stopped_table, suspects_dirty_table, suspects_limits_table, suspects_files_table, suspects_tracing_table,
-    suspects_pinned_table, suspects_starved_table, suspects_readers_table, suspects_logs_table;
+    suspects_pinned_table, suspects_starved_table, suspects_realtime_table, suspects_readers_table, suspects_logs_table;
 
 // Calls fn for each process (not thread) of the table that has not ended.
 void suspects_each(struct suspects_sample *sample, void (*fn)(void *context, const union cell *row), void *context);

@@ -318,7 +318,7 @@ static void read_only_remount(void **state) {
                         "after a remount: writes fail with EROFS\n");
 }
 
-static const char *starved; // rows of starved_threads
+static const char *starved, *realtime_rows; // rows of starved_threads and realtime_threads
 
 // The findings in the second of two equal frames of a machine with four CPUs.
 static const char *realtime(const char *rows, double idle_pct, double some_pct) {
@@ -333,6 +333,8 @@ static const char *realtime(const char *rows, double idle_pct, double some_pct) 
         rules_table("tasks", "pid|tid|comm|state|cpu_pct|system_pct|priority|cpu|run_queue_us", rows);
         if (starved)
             rules_table("starved_threads", "tid|pid|comm|cpu|waited_pct", starved);
+        if (realtime_rows)
+            rules_table("realtime_threads", "tid|pid|comm|cpu|priority|cpu_pct", realtime_rows);
         text = rules_step();
     }
     return text;
@@ -358,6 +360,14 @@ static void realtime_hog(void **state) {
     starved = "71|70|worker|1|88\n72|70|worker|2|19";
     assert_null(strstr(realtime("11|11|spin|R|95|0|-51|2|0", 60, 10), "realtime_hog"));
     starved = NULL;
+    // A thread that is not the first of its process has that priority.
+    realtime_rows = "15|11|burn|3|-21|60\n16|11|burn|2|-21|95\n17|12|burn|1|-21|95";
+    assert_non_null(strstr(realtime("11|11|spin|R|100|0|20|1|0\n13|13|victim|R|5|0|20|2|940000", 60, 30),
+                           "warning realtime_hog 11 spin: spin (pid 11), thread 16, uses 95 % of one CPU on CPU 2, at "
+                           "real-time priority 20 (SCHED_FIFO or SCHED_RR): victim (pid 13) waited 94 %"));
+    realtime_rows = "15|11|burn|2|-21|60";
+    assert_null(strstr(realtime("11|11|spin|R|100|0|20|1|0\n13|13|victim|R|5|0|20|2|940000", 60, 30), "realtime_hog"));
+    realtime_rows = NULL;
     // The CPU of the task that waits is unknown.
     realtime("11|11|spin|R|95|0|-51|2|0\n13|13|victim|R|5|0|20|-|940000", 60, 95);
     assert_string_equal(rules_of.kinds[0], "realtime_hog");
