@@ -133,10 +133,7 @@ static size_t counts_find(struct bpf_code *code, const struct function_maps *map
     } else {
         bpf_put(code, BPF_STORE_IMM(BPF_W, BPF_REG_10, KEY, (int32_t)place));
     }
-    bpf_put_map(code, BPF_REG_1, maps->counts);
-    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, KEY));
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+    bpf_put_lookup(code, maps->counts, KEY);
     size_t none = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
     bpf_put(code, BPF_MOVE(COUNTS, BPF_REG_0));
     return none;
@@ -159,11 +156,7 @@ static void calls_key(struct bpf_code *code, int map) {
 }
 
 static void update(struct bpf_code *code, int map, int flags) {
-    calls_key(code, map);
-    bpf_put(code, BPF_MOVE(BPF_REG_3, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_3, CALL));
-    bpf_put(code, BPF_MOVE_IMM(BPF_REG_4, flags));
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_update_elem));
+    bpf_put_update(code, map, KEY, CALL, flags);
 }
 
 static void finish(struct bpf_code *code) {
@@ -278,8 +271,7 @@ static void nested_address(struct bpf_code *code) {
 // R1 = how many calls of the thread are entered, at VALUE. Returns the jump of a thread that is unknown.
 static size_t kernel_value_find(struct bpf_code *code, const struct function_maps *maps) {
     kernel_key(code);
-    calls_key(code, maps->kernel);
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+    bpf_put_lookup(code, maps->kernel, KEY);
     size_t unknown = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
     bpf_put(code, BPF_MOVE(VALUE, BPF_REG_0));
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, VALUE, 0));
@@ -301,8 +293,7 @@ static void kernel_entry(struct bpf_code *code, const struct function_maps *maps
     kernel_key(code);
     bpf_put(code, BPF_HELPER(BPF_FUNC_ktime_get_ns));
     bpf_put(code, BPF_MOVE(NS, BPF_REG_0));
-    calls_key(code, maps->kernel);
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+    bpf_put_lookup(code, maps->kernel, KEY);
     size_t known = bpf_put(code, BPF_JUMP_IF(BPF_JNE, BPF_REG_0, 0));
     bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_10, CALL, 1));
     bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, CALL + 8, NS));
@@ -463,8 +454,7 @@ static void list_call(struct bpf_code *code, const struct function_maps *maps, c
 // unknown: it was entered before the probes were there.
 static size_t entry_take(struct bpf_code *code, const struct function_maps *maps, const struct function_abi *abi) {
     key_make(code, abi->returned_bytes);
-    calls_key(code, maps->calls);
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+    bpf_put_lookup(code, maps->calls, KEY);
     size_t unknown = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
     for (int i = 0; i <= (maps->lists ? CALL_ARGS : 0); i++) {
         bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, BPF_REG_0, (int16_t)(8 * i)));

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "collectors/kernel/proc/thread_walk.h"
+#include "collectors/kernel/sock_diag.h"
 #include "model/mem.h"
 
-#define REPLY_BYTES 65536
 // struct tcp_info grows at its end. This member (Linux 6.2) is not in all headers.
 #define RECEIVE_WINDOW (offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof(uint32_t))
 
@@ -47,9 +47,24 @@ static void info_take(const struct nlattr *attribute, struct diag_socket *socket
 #undef INFO_READ
 }
 
-static void message_take(const struct nlmsghdr *header, void (*fn)(void *, const struct diag_socket *), void *context) {
+static void attribute_take(void *context, const struct nlattr *attribute) {
+    struct diag_socket *socket = context;
+    const uint32_t *values = (const void *)(attribute + 1);
+    if (attribute->nla_type == INET_DIAG_SKMEMINFO &&
+        attribute->nla_len >= sizeof(*attribute) + (SK_MEMINFO_DROPS + 1) * sizeof(uint32_t))
+        socket->drops = values[SK_MEMINFO_DROPS];
+    if (attribute->nla_type == INET_DIAG_INFO)
+        info_take(attribute, socket);
+}
+
+struct dump {
+    void (*fn)(void *context, const struct diag_socket *socket);
+    void *context;
+};
+
+static void message_take(void *context, const struct nlmsghdr *header) {
+    const struct dump *dump = context;
     const struct inet_diag_msg *message = NLMSG_DATA(header);
-    size_t left = header->nlmsg_len - NLMSG_LENGTH(sizeof(*message));
     struct diag_socket socket = {.inode = message->idiag_inode,
                                  .queue = message->idiag_rqueue,
                                  .limit = message->idiag_wqueue,
@@ -61,47 +76,13 @@ static void message_take(const struct nlmsghdr *header, void (*fn)(void *, const
                  sizeof(socket.local));
     address_text(message->idiag_family, message->id.idiag_dst, message->id.idiag_dport, socket.remote,
                  sizeof(socket.remote));
-    // struct rtattr and struct nlattr are the same.
-    for (const char *at = (const char *)(message + 1); left >= sizeof(struct nlattr);) {
-        const struct nlattr *attribute = (const void *)at;
-        size_t length = attribute->nla_len, step = NLA_ALIGN(length);
-        const uint32_t *values = (const void *)(attribute + 1);
-        if (length < sizeof(*attribute) || length > left)
-            break;
-        if (attribute->nla_type == INET_DIAG_SKMEMINFO &&
-            length >= sizeof(*attribute) + (SK_MEMINFO_DROPS + 1) * sizeof(uint32_t))
-            socket.drops = values[SK_MEMINFO_DROPS];
-        if (attribute->nla_type == INET_DIAG_INFO)
-            info_take(attribute, &socket);
-        if (step >= left)
-            break;
-        at += step;
-        left -= step;
-    }
-    fn(context, &socket);
+    sock_diag_attributes(header, sizeof(*message), attribute_take, &socket);
+    dump->fn(dump->context, &socket);
 }
 
 int diag_parse(const void *bytes, size_t size, void (*fn)(void *, const struct diag_socket *), void *context) {
-    size_t left = size;
-    for (const struct nlmsghdr *header = bytes; left >= sizeof(*header);) {
-        if (header->nlmsg_len < sizeof(*header) || header->nlmsg_len > left)
-            return -EBADMSG;
-        if (header->nlmsg_type == NLMSG_DONE)
-            return 0;
-        if (header->nlmsg_type == NLMSG_ERROR) {
-            const struct nlmsgerr *error = NLMSG_DATA(header);
-            return header->nlmsg_len >= NLMSG_LENGTH(sizeof(*error)) && error->error < 0 ? error->error : -EPROTO;
-        }
-        if (header->nlmsg_type == SOCK_DIAG_BY_FAMILY &&
-            header->nlmsg_len >= NLMSG_LENGTH(sizeof(struct inet_diag_msg)))
-            message_take(header, fn, context);
-        size_t step = NLMSG_ALIGN(header->nlmsg_len);
-        if (step >= left)
-            break;
-        left -= step;
-        header = (const void *)((const char *)header + step);
-    }
-    return 1;
+    struct dump dump = {fn, context};
+    return sock_diag_parse(bytes, size, sizeof(struct inet_diag_msg), message_take, &dump);
 }
 
 #define FILTER_OPS 4 // port >= N and <= N: the kernel has no operation for equality before 4.16
@@ -125,8 +106,7 @@ static size_t filter_make(struct inet_diag_bc_op ops[FILTER_OPS], const struct d
     return FILTER_OPS;
 }
 
-static int family_dump(int fd, int family, const struct diag_query *of, char *reply,
-                       void (*fn)(void *, const struct diag_socket *), void *context) {
+static int family_dump(int fd, int family, const struct diag_query *of, struct dump *dump) {
     struct {
         struct nlmsghdr header;
         struct inet_diag_req_v2 request;
@@ -146,31 +126,17 @@ static int family_dump(int fd, int family, const struct diag_query *of, char *re
     size_t filter = filter_make(query.ops, of) * sizeof(query.ops[0]);
     query.attribute.nla_len = (uint16_t)(sizeof(query.attribute) + filter);
     query.header.nlmsg_len = NLMSG_LENGTH(sizeof(query.request)) + (filter ? query.attribute.nla_len : 0u);
-    if (send(fd, &query, query.header.nlmsg_len, 0) < 0)
-        return -errno;
-    int more = 1;
-    while (more > 0) {
-        ssize_t got = recv(fd, reply, REPLY_BYTES, 0);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return got < 0 ? -errno : -EPROTO;
-        more = diag_parse(reply, (size_t)got, fn, context);
-    }
-    return more;
+    return sock_diag_dump(fd, &query, query.header.nlmsg_len, sizeof(struct inet_diag_msg), message_take, dump);
 }
 
 int diag_dump(const struct diag_query *query, void (*fn)(void *, const struct diag_socket *), void *context) {
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    struct dump dump = {fn, context};
+    int fd = sock_diag_open();
     if (fd < 0)
-        return -errno;
-    struct timeval limit = {.tv_sec = 1};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    char *reply = xmalloc(REPLY_BYTES);
-    int rc = family_dump(fd, AF_INET, query, reply, fn, context);
+        return fd;
+    int rc = family_dump(fd, AF_INET, query, &dump);
     if (!rc)
-        rc = family_dump(fd, AF_INET6, query, reply, fn, context);
-    free(reply);
+        rc = family_dump(fd, AF_INET6, query, &dump);
     close(fd);
     return rc == -ENOENT ? 0 : rc; // without IPv6
 }

@@ -16,21 +16,6 @@
 #define CALL_NUMBER 280 // struct pt_regs: syscallno
 #endif
 
-// The map and the key, as the helpers take them.
-static void put_key(struct bpf_code *code, int map) {
-    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, KEY));
-    bpf_put_map(code, BPF_REG_1, map);
-}
-
-static void put_update(struct bpf_code *code, int map, int flags) {
-    put_key(code, map);
-    bpf_put(code, BPF_MOVE(BPF_REG_3, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_3, VALUE));
-    bpf_put(code, BPF_MOVE_IMM(BPF_REG_4, flags));
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_update_elem));
-}
-
 // ctx: the registers, the result. Returns a jump that is taken for other calls than fsync and fdatasync, if `sync`.
 static size_t put_result(struct bpf_code *code, bool sync) {
     size_t other = 0;
@@ -73,7 +58,7 @@ void storm_wait_program(struct bpf_code *code, int waits) {
     bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, VALUE, BPF_REG_0));
     bpf_put(code, BPF_HELPER(BPF_FUNC_get_current_pid_tgid));
     bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, KEY, BPF_REG_0));
-    put_update(code, waits, BPF_ANY);
+    bpf_put_update(code, waits, KEY, VALUE, BPF_ANY);
     bpf_land(code, spins);
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_0, 0));
     bpf_put(code, BPF_RETURN);
@@ -83,12 +68,13 @@ void storm_wait_program(struct bpf_code *code, int waits) {
 static size_t put_wait(struct bpf_code *code, int waits) {
     bpf_put(code, BPF_HELPER(BPF_FUNC_get_current_pid_tgid));
     bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, KEY, BPF_REG_0));
-    put_key(code, waits);
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+    bpf_put_lookup(code, waits, KEY);
     size_t none = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_8, BPF_REG_0, 0));
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_7, BPF_REG_0, 8));
-    put_key(code, waits);
+    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, KEY));
+    bpf_put_map(code, BPF_REG_1, waits);
     bpf_put(code, BPF_HELPER(BPF_FUNC_map_delete_elem));
     bpf_put(code, BPF_HELPER(BPF_FUNC_ktime_get_ns));
     bpf_put(code, BPF_SUB_REG(BPF_REG_0, BPF_REG_8));
@@ -120,8 +106,7 @@ void storm_program(struct bpf_code *code, const struct storm_source *source, int
     size_t idle = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
     bpf_put(code, BPF_STORE(BPF_W, BPF_REG_10, KEY, BPF_REG_0));
     bpf_put(code, BPF_STORE(BPF_W, BPF_REG_10, KEY + 4, BPF_REG_7));
-    put_key(code, map);
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+    bpf_put_lookup(code, map, KEY);
     size_t none = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_1, 1));
     bpf_put(code, BPF_I(BPF_STX | BPF_XADD | BPF_DW, BPF_REG_0, BPF_REG_1, 0, BPF_ADD));
@@ -130,7 +115,7 @@ void storm_program(struct bpf_code *code, const struct storm_source *source, int
     bpf_land(code, none);
     bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_10, VALUE, 1));
     bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, VALUE + 8, BPF_REG_8));
-    put_update(code, map, BPF_NOEXIST);
+    bpf_put_update(code, map, KEY, VALUE, BPF_NOEXIST);
     bpf_land(code, counted);
     bpf_land(code, idle);
     if (other)

@@ -43,23 +43,14 @@ static void put_word(struct bpf_code *code, uint8_t reg, int32_t offset) {
 
 // Adds 1 to the value of the key on the stack.
 static void put_count(struct bpf_code *code, int map) {
-    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, KEY));
-    bpf_put_map(code, BPF_REG_1, map);
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+    bpf_put_lookup(code, map, KEY);
     size_t none = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_1, 1));
     bpf_put(code, BPF_I(BPF_STX | BPF_XADD | BPF_DW, BPF_REG_0, BPF_REG_1, 0, BPF_ADD));
     size_t counted = bpf_put(code, BPF_JUMP);
     bpf_land(code, none);
     bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_10, VALUE, 1));
-    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, KEY));
-    bpf_put(code, BPF_MOVE(BPF_REG_3, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_3, VALUE));
-    bpf_put(code, BPF_MOVE_IMM(BPF_REG_4, BPF_NOEXIST));
-    bpf_put_map(code, BPF_REG_1, map);
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_update_elem));
+    bpf_put_update(code, map, KEY, VALUE, BPF_NOEXIST);
     bpf_land(code, counted);
 }
 

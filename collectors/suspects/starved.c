@@ -85,7 +85,7 @@ struct starved {
     struct table_builder *builder, *realtime;
     struct suspects_sample *sample;
     struct hog hogs[HOGS_MAX], before[HOGS_MAX]; // before: of the last sample
-    size_t n_hogs, n_before, turn, seen, looked;
+    size_t n_hogs, n_before, hog_threads, turn, seen, looked;
     struct followed followed[FOLLOWED_MAX];
 };
 
@@ -118,6 +118,18 @@ static bool times_of(int32_t pid, int32_t tid, unsigned long long *cpu_ns, unsig
     return read_of(pid, tid, "schedstat", text, sizeof(text)) && sscanf(text, "%llu %llu", cpu_ns, delay_ns) == 2;
 }
 
+// Calls fn for threads of the process, until it returns false.
+static void threads_each(struct starved *starved, int32_t pid, bool (*fn)(struct starved *, int32_t, int32_t)) {
+    char path[64];
+    int32_t tid;
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    DIR *folder = opendir(path);
+    while (folder && (tid = proc_next_id(folder)) >= 0 && fn(starved, pid, tid))
+        ;
+    if (folder)
+        closedir(folder);
+}
+
 static void realtime_add(struct starved *starved, const struct hog *hog, double cpu_pct) {
     char comm[64];
     uint32_t slot = table_builder_add(starved->realtime);
@@ -132,20 +144,23 @@ static void realtime_add(struct starved *starved, const struct hog *hog, double 
     table_builder_set_num(starved->realtime, slot, R_CPU_PCT, cpu_pct);
 }
 
-static bool is_realtime(long priority) {
+static bool is_realtime(double priority) { // NAN: no
     return priority < -1 && priority > DEADLINE;
 }
 
-// Whether the thread has such a priority. It is reported if it has used its CPU since the last sample.
-static bool thread_hogs(struct starved *starved, int32_t pid, int32_t tid) {
+// A thread with such a priority is a hog, and is reported if it has used its CPU since the last sample.
+static bool hog_thread_look(struct starved *starved, int32_t pid, int32_t tid) {
+    if (starved->n_hogs == HOGS_MAX || starved->hog_threads++ == HOG_THREADS)
+        return false;
     struct hog *hog = &starved->hogs[starved->n_hogs];
     char stat[1024], state;
     unsigned long long delay_ns;
     *hog = (struct hog){.pid = pid, .tid = tid, .read_ns = starved->sample->now_ns};
     if (!read_of(pid, tid, "stat", stat, sizeof(stat)) ||
-        !suspects_thread_parse(stat, &state, &hog->priority, &hog->cpu) || !is_realtime(hog->priority) ||
-        !times_of(pid, tid, &hog->cpu_ns, &delay_ns))
-        return false;
+        !suspects_thread_parse(stat, &state, &hog->priority, &hog->cpu) || !is_realtime((double)hog->priority) ||
+        tid == pid || !times_of(pid, tid, &hog->cpu_ns, &delay_ns))
+        return true;
+    starved->n_hogs++;
     for (size_t i = 0; i < starved->n_before; i++) {
         const struct hog *before = &starved->before[i];
         if (before->tid != tid || hog->read_ns <= before->read_ns)
@@ -161,24 +176,17 @@ static void hog_take(void *context, const union cell *row) {
     struct starved *starved = context;
     const struct suspects_columns *at = &starved->sample->at;
     double priority = row[at->priority].num, cpu = row[at->on_cpu].num;
-    int32_t pid = (int32_t)row[at->pid].num, tid;
+    int32_t pid = (int32_t)row[at->pid].num;
     if (!(row[at->cpu].num >= HOG_PCT) || starved->n_hogs == HOGS_MAX)
         return;
-    if (is_realtime((long)priority)) {
+    if (is_realtime(priority)) {
         if (!isnan(cpu))
             starved->hogs[starved->n_hogs++] = (struct hog){.pid = pid, .tid = pid, .cpu = (int)cpu};
         return;
     }
-    if (!(row[at->threads].num > 1))
-        return;
-    char path[64];
-    size_t n = 0;
-    snprintf(path, sizeof(path), "/proc/%d/task", pid);
-    DIR *folder = opendir(path);
-    while (folder && starved->n_hogs < HOGS_MAX && n++ < HOG_THREADS && (tid = proc_next_id(folder)) >= 0)
-        starved->n_hogs += tid != pid && thread_hogs(starved, pid, tid);
-    if (folder)
-        closedir(folder);
+    starved->hog_threads = 0;
+    if (row[at->threads].num > 1)
+        threads_each(starved, pid, hog_thread_look);
 }
 
 static bool is_hogged(const struct starved *starved, int cpu) {
@@ -195,42 +203,36 @@ static bool is_waiting(const struct starved *starved, int32_t pid, int32_t tid, 
            state == 'R' && priority >= 0 && is_hogged(starved, *cpu);
 }
 
-static void thread_look(struct starved *starved, int32_t pid, int32_t tid) {
+static bool thread_look(struct starved *starved, int32_t pid, int32_t tid) {
     struct followed *place = NULL, new = {.pid = pid, .tid = tid, .read_ns = starved->sample->now_ns};
     for (size_t i = 0; i < FOLLOWED_MAX; i++) {
         if (starved->followed[i].tid == tid)
-            return;
+            return true;
         if (!starved->followed[i].tid && !place)
             place = &starved->followed[i];
     }
     starved->looked++;
     if (place && is_waiting(starved, pid, tid, &new.cpu) && times_of(pid, tid, &new.cpu_ns, &new.delay_ns))
         *place = new;
+    return starved->looked < LOOKED_MAX;
 }
 
 static void process_look(void *context, const union cell *row) {
     struct starved *starved = context;
     const struct suspects_columns *at = &starved->sample->at;
-    int32_t pid = (int32_t)row[at->pid].num, tid;
+    int32_t pid = (int32_t)row[at->pid].num;
     const struct text *state = row[at->state].text;
     bool several = row[at->threads].num > 1, runs = state && text_bytes(state)[0] == 'R';
-    char path[64];
     if ((!several && !runs) || starved->seen++ < starved->turn || starved->looked >= LOOKED_MAX)
         return;
     for (size_t i = 0; i < starved->n_hogs; i++)
         if (starved->hogs[i].tid == pid)
             return;
     starved->turn = starved->seen; // of the next sample: after this one
-    if (!several) {
+    if (several)
+        threads_each(starved, pid, thread_look);
+    else
         thread_look(starved, pid, pid);
-        return;
-    }
-    snprintf(path, sizeof(path), "/proc/%d/task", pid);
-    DIR *folder = opendir(path);
-    while (folder && starved->looked < LOOKED_MAX && (tid = proc_next_id(folder)) >= 0)
-        thread_look(starved, pid, tid);
-    if (folder)
-        closedir(folder);
 }
 
 static void row_add(struct starved *starved, const struct followed *followed, double waited_pct) {

@@ -40,6 +40,23 @@ void bpf_put_pointer(struct bpf_code *code, int16_t stack, int32_t offset) {
     bpf_put(code, BPF_HELPER(BPF_FUNC_probe_read_kernel));
 }
 
+void bpf_put_lookup(struct bpf_code *code, int map_fd, int16_t key) {
+    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, key));
+    bpf_put_map(code, BPF_REG_1, map_fd);
+    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+}
+
+void bpf_put_update(struct bpf_code *code, int map_fd, int16_t key, int16_t value, int flags) {
+    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, key));
+    bpf_put(code, BPF_MOVE(BPF_REG_3, BPF_REG_10));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_3, value));
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_4, flags));
+    bpf_put_map(code, BPF_REG_1, map_fd);
+    bpf_put(code, BPF_HELPER(BPF_FUNC_map_update_elem));
+}
+
 void bpf_land(struct bpf_code *code, size_t jump) {
     if (jump < BPF_CODE_MAX)
         code->insns[jump].off = (int16_t)(code->n - jump - 1);
@@ -186,31 +203,26 @@ uint64_t bpf_sum(int map_fd, uint32_t index) {
     return sum;
 }
 
-int bpf_next_key(int map_fd, const void *key, void *next) {
+// value: also the next key, which is at the same place.
+static int element(int command, int map_fd, const void *key, const void *value) {
     union bpf_attr attr;
     memset(&attr, 0, sizeof(attr));
     attr.map_fd = (uint32_t)map_fd;
     attr.key = (uintptr_t)key;
-    attr.next_key = (uintptr_t)next;
-    return call(BPF_MAP_GET_NEXT_KEY, &attr);
+    attr.value = (uintptr_t)value;
+    return call(command, &attr);
+}
+
+int bpf_next_key(int map_fd, const void *key, void *next) {
+    return element(BPF_MAP_GET_NEXT_KEY, map_fd, key, next);
 }
 
 int bpf_lookup(int map_fd, const void *key, void *value) {
-    union bpf_attr attr;
-    memset(&attr, 0, sizeof(attr));
-    attr.map_fd = (uint32_t)map_fd;
-    attr.key = (uintptr_t)key;
-    attr.value = (uintptr_t)value;
-    return call(BPF_MAP_LOOKUP_ELEM, &attr);
+    return element(BPF_MAP_LOOKUP_ELEM, map_fd, key, value);
 }
 
 int bpf_update(int map_fd, const void *key, const void *value) {
-    union bpf_attr attr;
-    memset(&attr, 0, sizeof(attr));
-    attr.map_fd = (uint32_t)map_fd;
-    attr.key = (uintptr_t)key;
-    attr.value = (uintptr_t)value;
-    return call(BPF_MAP_UPDATE_ELEM, &attr);
+    return element(BPF_MAP_UPDATE_ELEM, map_fd, key, value);
 }
 
 void bpf_explain(int error, char *reason, size_t reason_size, char *fix, size_t fix_size) {
