@@ -100,7 +100,7 @@
     X(interfaces, carrier_changes) \
     X(tables, log_senders) X(log_senders, comm) X(log_senders, cpu_pct) X(log_senders, lines_per_s) X(log_senders, pid) \
     X(log_senders, sender_comm) X(log_senders, sender_lines_per_s) X(log_senders, sender_pid) X(log_senders, socket) X(log_senders, waits_pct) \
-    X(tables, proc_readers) X(proc_readers, comm) X(proc_readers, cpu_pct) X(proc_readers, pid) X(proc_readers, proc_pct) \
+    X(tables, proc_readers) X(proc_readers, child) X(proc_readers, comm) X(proc_readers, cpu_pct) X(proc_readers, pid) X(proc_readers, proc_pct) \
     X(tables, resending) X(resending, comm) X(resending, local) X(resending, pid) X(resending, remote) X(resending, retransmits_per_s) \
     X(udp, datagrams_in_per_s) X(udp, receive_buffer_errors_per_s)
 // clang-format on

@@ -221,13 +221,19 @@ static void check_proc_reader(struct rule_ctx *ctx) {
                reads = num_at(row, COL(def, proc_readers, proc_pct));
         char key[32], name[64];
         snprintf(key, sizeof(key), "%.0f", culprit.pid);
-        if (!(cpu >= LIMIT(proc_reader, cpu_pct)) || !(reads >= LIMIT(proc_reader, open_pct)) ||
+        const struct text *child = text_at(row, COL(def, proc_readers, child));
+        // A program that has just begun has no file open yet.
+        double least = child ? LIMIT(proc_reader, child_open_pct) : LIMIT(proc_reader, open_pct);
+        if (!(cpu >= LIMIT(proc_reader, cpu_pct)) || !(reads >= least) ||
             ctx_duration_s(ctx, key) < LIMIT(proc_reader, lasts_s))
             continue;
+        char starts[80] = "";
+        if (child)
+            snprintf(starts, sizeof(starts), " starts %s again and again, which", text_bytes(child));
         ctx_report(
             ctx, pressure >= LIMIT(proc_reader, pressure_pct) ? SEVERITY_WARNING : SEVERITY_INFO, key, &culprit,
-            "%s uses %.0f %% of one CPU to read files of other processes in /proc (open for %.0f %% of the time)",
-            culprit_name(&culprit, name, sizeof(name)), cpu, reads);
+            "%s%s uses %.0f %% of one CPU to read files of other processes in /proc (open for %.0f %% of the time)",
+            culprit_name(&culprit, name, sizeof(name)), starts, cpu, reads);
     }
 }
 

@@ -62,7 +62,7 @@
     X(crash_loop, crashes, 3) X(crash_loop, critical_crashes, 30) X(crash_loop, failures, 5) \
     X(zombies, zombies, 10) X(zombies, warning_zombies, 200) \
     X(fork_storm, forks_per_s, 300) X(fork_storm, critical_forks_per_s, 3000) \
-    X(proc_reader, cpu_pct, 25) X(proc_reader, open_pct, 40) X(proc_reader, lasts_s, 2.5) X(proc_reader, pressure_pct, 20) \
+    X(proc_reader, cpu_pct, 25) X(proc_reader, open_pct, 40) X(proc_reader, child_open_pct, 25) X(proc_reader, lasts_s, 2.5) X(proc_reader, pressure_pct, 20) \
     X(log_flood, cpu_pct, 30) X(log_flood, warning_cpu_pct, 80) X(log_flood, lines_per_s, 1000) X(log_flood, waits_pct, 30) \
     X(tcp_retransmits, segments_per_s, 10) X(tcp_retransmits, sent_pct, 1) X(tcp_retransmits, critical_sent_pct, 10) \
     X(listen_drops, drops_per_s, 1) X(listen_drops, critical_drops_per_s, 100) \

@@ -1,5 +1,7 @@
 // Programs that use much CPU time to read /proc of other processes: agents, and loops of ps or lsof. A busy process
-// whose time goes into the kernel is looked at several times a second: does it have a file of a process open?
+// whose time goes into the kernel is looked at several times a second: does it have a file of a process open? Programs
+// of a loop end too soon for that: of a process whose ended children used as much, the child of the moment is looked
+// at. Kernel document: Documentation/filesystems/proc.rst (/proc/PID/task/TID/children).
 #include <ctype.h>
 #include <dirent.h>
 #include <math.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectors/kernel/tracefs/format.h"
 #include "collectors/suspects/suspects.h"
 #include "model/columns.h"
 #include "model/mem.h"
@@ -20,15 +23,18 @@
 #define LOOKS_LEAST 5
 #define LOOK_MS 130
 #define FORGET_NS 2500000000ull // since it was busy
+#define PARENTS_MAX 16
+#define CHILDREN_MAX 4 // that are looked at
 
-enum { PID, COMM, CPU_PCT, READS, COLUMNS };
+enum { PID, COMM, CPU_PCT, READS, CHILD, COLUMNS };
 
 static const struct column columns[COLUMNS] = {
     [PID] = COLUMN_PID(.help = HELP_PID),
     [COMM] = COLUMN_COMM(.help = "Name of the process."),
-    [CPU_PCT] = COLUMN_CPU_PCT(.help = "Its CPU time, in % of one CPU."),
+    [CPU_PCT] = COLUMN_CPU_PCT(.help = "Its CPU time, or that of its ended children, in % of one CPU."),
     [READS] = NUMBER_COLUMN("proc_pct", "PROC%", UNIT_PCT, 6,
                             .help = "Share of the time in which it has a file of another process in /proc open."),
+    [CHILD] = TEXT_COLUMN("child", "CHILD", 15, .help = "The program that it starts again and again; none: itself."),
 };
 
 const struct table_def suspects_readers_table = {
@@ -40,16 +46,26 @@ const struct table_def suspects_readers_table = {
 };
 
 struct reader {
-    int32_t pid;             // 0: unused
-    const struct text *comm; // a reference
+    int32_t pid;              // 0: unused
+    const struct text *comm;  // a reference
+    const struct text *child; // a reference, to the name of its children, which are looked at; NULL: itself is
     double cpu_pct;
     uint32_t looks, reads; // bits of the last WINDOW looks
     uint64_t busy_ns;
 };
 
+// A process with children that ended in this interval.
+struct parent {
+    int32_t pid;
+    const struct text *child; // borrowed
+    double cpu_pct, system_pct;
+};
+
 struct readers {
     struct table_builder *builder;
     struct reader readers[READERS_MAX];
+    struct parent parents[PARENTS_MAX];
+    size_t n_parents;
     struct suspects_sample *sample;
 };
 
@@ -80,37 +96,87 @@ static bool reads_now(int32_t pid) {
     return reads;
 }
 
+static bool child_reads_now(int32_t pid) {
+    char path[64], text[128];
+    int32_t child;
+    int length;
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+    if (format_file(path, text, sizeof(text)) <= 0)
+        return false;
+    const char *at = text;
+    for (size_t n = 0; n < CHILDREN_MAX && sscanf(at, "%d%n", &child, &length) == 1; n++, at += length)
+        if (reads_now(child))
+            return true;
+    return false;
+}
+
 static void reader_drop(struct reader *reader) {
     text_unref(reader->comm);
+    text_unref(reader->child);
     *reader = (struct reader){0};
 }
 
-static void task_take(void *context, const union cell *row) {
-    struct readers *readers = context;
-    const struct suspects_columns *at = &readers->sample->at;
-    int32_t pid = (int32_t)row[at->pid].num;
-    double cpu = row[at->cpu].num, kernel = at->system < 0 ? NAN : row[at->system].num;
-    if (!(cpu >= BUSY_PCT) || !(kernel >= cpu * KERNEL_SHARE) || pid == getpid())
-        return;
+// The busiest ones have the places. child: NULL or the name of its children.
+static void reader_offer(struct readers *readers, int32_t pid, const struct text *comm, const struct text *child,
+                         double cpu) {
     struct reader *place = &readers->readers[0];
     for (size_t i = 0; i < READERS_MAX && place->pid != pid; i++) {
         struct reader *reader = &readers->readers[i];
         if (reader->pid == pid || (place->pid && (!reader->pid || reader->cpu_pct < place->cpu_pct)))
             place = reader;
     }
-    if (place->pid != pid) {
+    if (place->pid != pid || !place->child != !child) {
         if (place->pid && place->cpu_pct >= cpu)
             return;
         reader_drop(place);
-        *place = (struct reader){.pid = pid, .comm = text_ref(row[at->comm].text)};
+        *place = (struct reader){.pid = pid, .comm = text_ref(comm), .child = child ? text_ref(child) : NULL};
     }
     place->cpu_pct = cpu;
     place->busy_ns = readers->sample->now_ns;
 }
 
+static bool is_busy(double cpu_pct, double system_pct) {
+    return cpu_pct >= BUSY_PCT && system_pct >= cpu_pct * KERNEL_SHARE;
+}
+
+static void task_take(void *context, const union cell *row) {
+    struct readers *readers = context;
+    const struct suspects_columns *at = &readers->sample->at;
+    int32_t pid = (int32_t)row[at->pid].num;
+    if (pid == getpid() || at->system < 0)
+        return;
+    if (is_busy(row[at->cpu].num, row[at->system].num))
+        reader_offer(readers, pid, row[at->comm].text, NULL, row[at->cpu].num);
+    for (size_t i = 0; i < readers->n_parents; i++)
+        if (readers->parents[i].pid == pid && is_busy(readers->parents[i].cpu_pct, readers->parents[i].system_pct))
+            reader_offer(readers, pid, row[at->comm].text, readers->parents[i].child, readers->parents[i].cpu_pct);
+}
+
+static void parents_find(struct readers *readers) {
+    const struct suspects_columns *at = &readers->sample->at;
+    const struct table *tasks = readers->sample->tasks;
+    size_t cursor = 0;
+    readers->n_parents = 0;
+    for (const union cell *row; tasks && at->system >= 0 && (row = table_next(tasks, &cursor));) {
+        int32_t ppid = (int32_t)row[at->ppid].num;
+        size_t i = 0;
+        if (isnan(row[at->ended].num) || !(row[at->cpu].num > 0) || ppid <= 1)
+            continue;
+        while (i < readers->n_parents && readers->parents[i].pid != ppid)
+            i++;
+        if (i == PARENTS_MAX)
+            continue;
+        if (i == readers->n_parents)
+            readers->parents[readers->n_parents++] = (struct parent){.pid = ppid, .child = row[at->comm].text};
+        readers->parents[i].cpu_pct += row[at->cpu].num;
+        readers->parents[i].system_pct += row[at->system].num;
+    }
+}
+
 static void readers_sample(void *state, struct suspects_sample *sample) {
     struct readers *readers = state;
     readers->sample = sample;
+    parents_find(readers);
     suspects_each(sample, task_take, readers);
     table_builder_clear(readers->builder);
     for (size_t i = 0; i < READERS_MAX; i++) {
@@ -124,6 +190,8 @@ static void readers_sample(void *state, struct suspects_sample *sample) {
         table_builder_set_text(readers->builder, slot, COMM, text_ref(reader->comm));
         table_builder_set_num(readers->builder, slot, CPU_PCT, reader->cpu_pct);
         table_builder_set_num(readers->builder, slot, READS, 100.0 * __builtin_popcount(reader->reads) / reader->looks);
+        if (reader->child)
+            table_builder_set_text(readers->builder, slot, CHILD, text_ref(reader->child));
     }
     section_table(sample->out, table_builder_seal(readers->builder));
 }
@@ -136,7 +204,8 @@ static uint32_t readers_drain(void *state, uint64_t now) {
         struct reader *reader = &readers->readers[i];
         if (!reader->pid)
             continue;
-        reader->reads = (reader->reads << 1 | reads_now(reader->pid)) & ((1u << WINDOW) - 1);
+        bool reads = reader->child ? child_reads_now(reader->pid) : reads_now(reader->pid);
+        reader->reads = (reader->reads << 1 | reads) & ((1u << WINDOW) - 1);
         reader->looks += reader->looks < WINDOW;
         follows = true;
     }
@@ -152,7 +221,7 @@ static void *readers_create(void) {
 static void readers_destroy(void *state) {
     struct readers *readers = state;
     for (size_t i = 0; i < READERS_MAX; i++)
-        text_unref(readers->readers[i].comm);
+        reader_drop(&readers->readers[i]);
     table_builder_free(readers->builder);
     free(readers);
 }

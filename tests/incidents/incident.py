@@ -73,6 +73,21 @@ def decoy():
     python("innocent", "import time\nwhile True:\n    end = time.monotonic() + 0.01\n    while time.monotonic() < end:\n        pass\n    time.sleep(0.01)")
 
 
+def realtime_cpus():
+    """Two CPUs or more, on which processes may have a real-time priority."""
+    if os.geteuid():
+        skip("needs root")
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        skip("needs two CPUs")
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except OSError as error:
+        skip(f"no real-time priority: {error.strerror}")
+    return cpus
+
+
 def contained(kind):
     """The incident of that script, with all its processes in a network namespace of their own, as in a container."""
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) or subprocess.run(["ip", "link", "set", "lo", "up"], check=False).returncode:

@@ -1,18 +1,7 @@
 # A task at real-time priority 50 uses a CPU for which a thread of a process waits that is not its first one.
-import os
+from incident import decoy, go, python, realtime_cpus
 
-from incident import decoy, go, python, skip
-
-if os.geteuid():
-    skip("needs root")
-cpus = sorted(os.sched_getaffinity(0))
-if len(cpus) < 2:
-    skip("needs two CPUs")
-try:
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-except OSError as error:
-    skip(f"no real-time priority: {error.strerror}")
+cpus = realtime_cpus()
 decoy()
 python("server", f"""import os, threading, time
 os.sched_setaffinity(0, [{cpus[0]}])

@@ -1,18 +1,7 @@
 # A thread of a program, not its first one, uses a CPU at real-time priority 20, for which its first thread waits.
-import os
+from incident import decoy, go, program, realtime_cpus
 
-from incident import decoy, go, program, skip
-
-if os.geteuid():
-    skip("needs root")
-cpus = sorted(os.sched_getaffinity(0))
-if len(cpus) < 2:
-    skip("needs two CPUs")
-try:
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-except OSError as error:
-    skip(f"no real-time priority: {error.strerror}")
+cpus = realtime_cpus()
 decoy()
 go((program("mixer", """#define _GNU_SOURCE
 #include <pthread.h>

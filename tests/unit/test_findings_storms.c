@@ -164,22 +164,29 @@ static void switch_storm(void **state) {
 static const char *reader(const char *row, double pressure) {
     rules_begin();
     rules_series("cpu_some_pct", pressure);
-    rules_table("proc_readers", "pid|comm|cpu_pct|proc_pct", row);
+    rules_table("proc_readers", "pid|comm|cpu_pct|proc_pct|child", row);
     return rules_step();
 }
 
 static void proc_reader(void **state) {
     (void)state;
     for (int i = 0; i < 5; i++) {
-        assert_string_equal(reader("7|agent|20|90", 5), "");
-        assert_string_equal(reader("8|build|90|10", 5), ""); // it has such a file at times
+        assert_string_equal(reader("7|agent|20|90|-", 5), "");
+        assert_string_equal(reader("8|build|90|10|-", 5), ""); // it has such a file at times
     }
     for (int i = 0; i < 3; i++) // ps
-        assert_string_equal(reader("9|agent|60|80", 5), "");
-    assert_string_equal(reader("9|agent|60|80", 5),
+        assert_string_equal(reader("9|agent|60|80|-", 5), "");
+    assert_string_equal(reader("9|agent|60|80|-", 5),
                         "info proc_reader 9 agent: agent (pid 9) uses 60 % of one CPU to read files of other processes "
                         "in /proc (open for 80 % of the time)\n");
-    assert_int_equal(strncmp(reader("9|agent|60|80", 30), "warning proc_reader", 19), 0);
+    assert_int_equal(strncmp(reader("9|agent|60|80|-", 30), "warning proc_reader", 19), 0);
+    for (int i = 0; i < 8; i++)
+        assert_null(strstr(reader("8|sh|60|20|make", 5), "make"));
+    for (int i = 0; i < 3; i++)
+        assert_null(strstr(reader("8|sh|60|30|ps", 5), "ps"));
+    assert_non_null(strstr(reader("8|sh|60|30|ps", 5), "info proc_reader 8 sh: sh (pid 8) starts ps again and again, "
+                                                       "which uses 60 % of one CPU to read files of other processes "
+                                                       "in /proc (open for 30 % of the time)\n"));
 }
 
 static const char *forks(const char *ended, const char *storms) {
