@@ -4,6 +4,7 @@
 
 #include "model/findings_private.h"
 
+#define THREAD_SHARE 0.75  // of the CPU time of a process: one thread is the limit
 #define CHILDREN_SHARE 0.5 // of the CPU time of short-lived tasks: those that ended with the same parent
 
 // Runnable tasks without a CPU. The run queue is sampled many times in the interval, so a single burst does not count.
@@ -191,6 +192,15 @@ static void children_report(struct rule_ctx *ctx, const struct heaviest *parent)
                culprit_name(&parent->culprit, name, sizeof(name)), text_bytes(parent->child), parent->n, parent->value);
 }
 
+// ", 99 % in its thread gc (tid 77)", of a process with several threads.
+static void thread_words(const struct rule_ctx *ctx, double pid, double cpu_pct, char *out, size_t size) {
+    struct busy_thread_row thread;
+    out[0] = '\0';
+    if (ctx_busy_thread(ctx, pid, false, &thread) && thread.name && thread.cpu_pct >= cpu_pct * THREAD_SHARE)
+        snprintf(out, size, ", %.0f %% in its thread %s (tid %.0f)", thread.cpu_pct, text_bytes(thread.name),
+                 thread.tid);
+}
+
 static void check_runaway_task(struct rule_ctx *ctx) {
     // With less than one CPU busy no task uses a whole one.
     if (!(ctx->busy_cpus >= (LIMIT(runaway_task, children_pct) - 5) / 100))
@@ -203,15 +213,16 @@ static void check_runaway_task(struct rule_ctx *ctx) {
         if (ctx->cpu_saturated &&
             (!(tasks->hogs[i].priority < 0) || tasks->hogs[i].culprit.pid == tasks->cpu.culprit.pid))
             continue;
-        char key[32], name[64], realtime[64];
+        char key[32], name[64], realtime[64], thread[96];
         snprintf(key, sizeof(key), "%.0f", tasks->hogs[i].culprit.pid);
+        thread_words(ctx, tasks->hogs[i].culprit.pid, tasks->hogs[i].cpu_pct, thread, sizeof(thread));
         realtime_words(tasks->hogs[i].priority, realtime, sizeof(realtime));
         culprit_name(&tasks->hogs[i].culprit, name, sizeof(name));
         // Mostly kernel time is not computing: large copies, lock contention, or a loop of failing system calls.
         bool kernel = tasks->hogs[i].system_pct >= LIMIT(runaway_task, kernel_pct) / 100 * tasks->hogs[i].cpu_pct;
         // A real-time task starves everything else on its CPU.
         ctx_report(ctx, realtime[0] ? SEVERITY_WARNING : SEVERITY_INFO, key, &tasks->hogs[i].culprit,
-                   "%s uses %.0f %% of one CPU%s%s", name, tasks->hogs[i].cpu_pct, realtime,
+                   "%s uses %.0f %% of one CPU%s%s%s", name, tasks->hogs[i].cpu_pct, thread, realtime,
                    kernel ? ", nearly all in the kernel" : "");
     }
 }

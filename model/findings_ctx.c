@@ -78,6 +78,10 @@ void socket_key(char *out, size_t size, const char *address, const struct text *
     snprintf(out, size, "%s%s%s", netns ? text_bytes(netns) : "", netns ? " " : "", address);
 }
 
+bool is_realtime(double priority) {
+    return priority < -1 && priority > -101;
+}
+
 const char *realtime_words(double priority, char *out, size_t size) {
     // As in /proc/PID/stat: 0 to 39 fair, -2 to -100 real time (-1 minus sched_priority), -101 deadline.
     if (!(priority < 0))
@@ -439,4 +443,22 @@ bool ctx_io_waiter(struct rule_ctx *ctx, struct heaviest *top) {
 struct heaviest ctx_writer(const struct rule_ctx *ctx, const struct text *device) {
     const struct table *table = io_table(ctx);
     return table ? io_top(ctx, table, device, true) : (struct heaviest){.value = NAN, .culprit = NO_CULPRIT};
+}
+
+bool ctx_busy_thread(const struct rule_ctx *ctx, double pid, bool realtime, struct busy_thread_row *out) {
+    const struct table *table = ctx_table(ctx, IN(tables, busy_threads));
+    const struct table_def *def = table ? table_def(table) : NULL;
+    size_t cursor = 0;
+    *out = (struct busy_thread_row){.cpu_pct = 0};
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        double pct = num_at(row, COL(def, busy_threads, cpu_pct)),
+               priority = num_at(row, COL(def, busy_threads, priority));
+        if (num_at(row, COL(def, busy_threads, pid)) != pid || !(pct > out->cpu_pct) ||
+            (realtime && !is_realtime(priority)))
+            continue;
+        *out =
+            (struct busy_thread_row){num_at(row, COL(def, busy_threads, tid)), num_at(row, COL(def, busy_threads, cpu)),
+                                     pct, priority, text_at(row, COL(def, busy_threads, comm))};
+    }
+    return out->cpu_pct > 0;
 }

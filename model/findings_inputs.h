@@ -81,7 +81,7 @@
     X(tasks, exit_code) X(tasks, major_faults_per_s) X(tasks, minor_faults_per_s) X(tasks, pid) X(tasks, ppid) X(tasks, priority) \
     X(tasks, read_bytes_per_s) X(tasks, rss_kib) X(tasks, run_queue_us) X(tasks, started_s) X(tasks, state) \
     X(tasks, system_pct) X(tasks, tid) X(tasks, write_bytes_per_s) \
-    X(tables, realtime_threads) X(realtime_threads, cpu) X(realtime_threads, cpu_pct) X(realtime_threads, pid) X(realtime_threads, priority) X(realtime_threads, tid) \
+    X(tables, busy_threads) X(busy_threads, comm) X(busy_threads, cpu) X(busy_threads, cpu_pct) X(busy_threads, pid) X(busy_threads, priority) X(busy_threads, tid) \
     X(tables, starved_threads) X(starved_threads, comm) X(starved_threads, cpu) X(starved_threads, pid) \
     X(starved_threads, tid) X(starved_threads, waited_pct) \
     X(tcp, listen_drops_per_s) X(tcp, listen_overflows_per_s) X(tcp, resets_in_per_s) X(tcp, resets_out_per_s) \

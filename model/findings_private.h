@@ -175,6 +175,18 @@ void findings_keep_note(struct findings_keep *keep, uint64_t since_ns, uint64_t 
 // Once per frame.
 void findings_keep_step(struct findings_keep *keep, struct history *history, uint64_t now_ns);
 
+// ---- threads ----
+
+// The thread of a process with several threads that uses most of a CPU; name: borrowed from the frame.
+struct busy_thread_row {
+    double tid, cpu, cpu_pct, priority;
+    const struct text *name;
+};
+// findings_ctx.c: realtime: of those at real-time priority. False: none uses half of a CPU.
+bool ctx_busy_thread(const struct rule_ctx *ctx, double pid, bool realtime, struct busy_thread_row *out);
+// A priority of SCHED_FIFO or SCHED_RR; a task of SCHED_DEADLINE has a budget. NAN: no.
+bool is_realtime(double priority);
+
 // ---- storms ----
 
 // A process in the table `storms`; texts are borrowed from the frame.

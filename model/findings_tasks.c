@@ -4,8 +4,6 @@
 
 #include "model/findings_private.h"
 
-#define DEADLINE (-101) // priority of a SCHED_DEADLINE task: it has a budget
-
 // What waited longest for a CPU in this interval.
 struct waiter {
     double pct; // of the time; 0: nothing
@@ -75,24 +73,16 @@ static void realtime_report(struct rule_ctx *ctx, const struct table *tasks, con
                realtime_words(hog->priority, realtime, sizeof(realtime)), felt);
 }
 
-// The thread of that process that uses most; false: none.
+// At real-time priority.
 static bool realtime_thread(struct rule_ctx *ctx, double pid, struct realtime *out) {
-    const struct table *table = ctx_table(ctx, IN(tables, realtime_threads));
-    const struct table_def *def = table ? table_def(table) : NULL;
-    size_t cursor = 0;
-    double most = LIMIT(realtime_hog, cpu_pct);
-    bool found = false;
-    for (const union cell *row; table && (row = table_next(table, &cursor));) {
-        double pct = num_at(row, COL(def, realtime_threads, cpu_pct));
-        if (num_at(row, COL(def, realtime_threads, pid)) != pid || !(pct >= most))
-            continue;
-        found = true;
-        most = out->cpu_pct = pct;
-        out->cpu = num_at(row, COL(def, realtime_threads, cpu));
-        out->priority = num_at(row, COL(def, realtime_threads, priority));
-        out->tid = num_at(row, COL(def, realtime_threads, tid));
-    }
-    return found;
+    struct busy_thread_row thread;
+    if (!ctx_busy_thread(ctx, pid, true, &thread) || thread.cpu_pct < LIMIT(realtime_hog, cpu_pct))
+        return false;
+    out->cpu_pct = thread.cpu_pct;
+    out->cpu = thread.cpu;
+    out->priority = thread.priority;
+    out->tid = thread.tid;
+    return true;
 }
 
 static void check_realtime_hog(struct rule_ctx *ctx) {
@@ -105,7 +95,7 @@ static void check_realtime_hog(struct rule_ctx *ctx) {
         const union cell *row = task_row(tasks, summary->hogs[i].culprit.pid);
         struct realtime hog = {summary->hogs[i].culprit, row ? num_at(row, COL(def, tasks, cpu)) : NAN,
                                summary->hogs[i].cpu_pct, summary->hogs[i].priority, NAN};
-        if (realtime_thread(ctx, hog.is.pid, &hog) || (hog.priority < -1 && hog.priority > DEADLINE))
+        if (realtime_thread(ctx, hog.is.pid, &hog) || is_realtime(hog.priority))
             realtime_report(ctx, tasks, &hog);
     }
 }

@@ -39,7 +39,7 @@
     X(memory_bound, busy_pct, 50) X(memory_bound, bound_pct, 75) X(memory_bound, ipc, 0.8) \
     X(minor_faults, faults_per_s, 40000) X(minor_faults, system_pct, 20) \
     X(runaway_task, cpu_pct, 95) X(runaway_task, children_pct, 70) X(runaway_task, kernel_pct, 80) \
-    X(growing_process, rss_kib, 16384) X(growing_process, grown_kib, 65536) X(growing_process, grows_s, 4) X(growing_process, pause_s, 2) X(growing_process, lasts_s, 3600) X(growing_process, critical_lasts_s, 20) X(growing_process, lasts_per_grown_s, 40) X(growing_process, info_lasts_per_grown_s, 150) X(growing_process, missing_pct, 50) \
+    X(growing_process, rss_kib, 16384) X(growing_process, grown_kib, 65536) X(growing_process, grows_s, 4) X(growing_process, pause_s, 2) X(growing_process, lasts_s, 3600) X(growing_process, critical_lasts_s, 20) X(growing_process, lasts_per_grown_s, 40) X(growing_process, info_lasts_per_grown_s, 300) X(growing_process, missing_pct, 50) \
     X(tmpfs_memory, lasts_s, 120) X(tmpfs_memory, fills_s, 3) X(tmpfs_memory, share_pct, 25) \
     X(huge_pages_unused, unused_pct, 10) X(huge_pages_unused, warning_unused_pct, 20) X(huge_pages_unused, warning_available_pct, 20) \
     X(slab_growth, lasts_s, 4) X(slab_growth, growth_kib_per_s, 8192) X(slab_growth, unreclaimable_pct, 20) X(slab_growth, warning_s, 600) \

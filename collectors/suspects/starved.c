@@ -1,6 +1,5 @@
-// Threads that wait for a CPU which a real-time task keeps. The row of a process has the CPU and the priority of its
-// first thread only: of a busy process with several threads, the others are looked at for one at real-time priority.
-// While there is such a task, threads are looked at in rotation: one that is runnable there is followed. A thread
+// Threads that wait for a CPU which a real-time task keeps. The row of a process has the CPU of its first thread only,
+// so while there is such a task, threads are looked at in rotation: one that is runnable there is followed. A thread
 // that never runs has no run delay yet (the kernel counts it on arrival): that it did not run is the measure. Kernel
 // documents: Documentation/scheduler/sched-stats.rst (/proc/PID/schedstat), Documentation/filesystems/proc.rst.
 #include <dirent.h>
@@ -10,14 +9,12 @@
 #include <string.h>
 
 #include "collectors/kernel/proc/thread_walk.h"
-#include "collectors/kernel/tracefs/format.h"
 #include "collectors/suspects/suspects.h"
 #include "model/columns.h"
 #include "model/mem.h"
 
 #define HOGS_MAX 4
 #define HOG_PCT 50.0
-#define HOG_THREADS 64  // of a busy process that are looked at
 #define DEADLINE (-101) // priority of a SCHED_DEADLINE task
 #define LOOKED_MAX 256  // threads per sample
 #define FOLLOWED_MAX 16
@@ -46,33 +43,6 @@ const struct table_def suspects_starved_table = {
     .n_keys = 1,
 };
 
-enum { R_TID, R_PID, R_COMM, R_CPU, R_PRIORITY, R_CPU_PCT, R_COLUMNS };
-
-static const struct column realtime_columns[R_COLUMNS] = {
-    [R_TID] = COLUMN_TID(.help = "A thread at real-time priority that is not the first one of its process."),
-    [R_PID] = COLUMN_PID(.help = "Its process."),
-    [R_COMM] = COLUMN_COMM(.help = "Name of the thread."),
-    [R_CPU] = COLUMN_CPU(.help = "The CPU on which it runs."),
-    [R_PRIORITY] = ID_COLUMN("priority", "PRI", 4, .help = "As in the table `tasks`: -2 to -100."),
-    [R_CPU_PCT] = COLUMN_CPU_PCT(.help = "Its CPU time, in % of one CPU."),
-};
-
-const struct table_def suspects_realtime_table = {
-    .name = "realtime_threads",
-    .help = "Threads at real-time priority that use a CPU.",
-    .columns = realtime_columns,
-    .n_columns = R_COLUMNS,
-    .n_keys = 1,
-};
-
-struct hog {
-    int32_t pid, tid;
-    int cpu;
-    long priority;
-    unsigned long long cpu_ns; // of a thread that is not the first one
-    uint64_t read_ns;
-};
-
 struct followed {
     int32_t pid, tid; // tid 0: unused
     int cpu;
@@ -82,111 +52,28 @@ struct followed {
 };
 
 struct starved {
-    struct table_builder *builder, *realtime;
+    struct table_builder *builder;
     struct suspects_sample *sample;
-    struct hog hogs[HOGS_MAX], before[HOGS_MAX]; // before: of the last sample
-    size_t n_hogs, n_before, hog_threads, turn, seen, looked;
+    struct {
+        int32_t tid;
+        int cpu;
+    } hogs[HOGS_MAX];
+    size_t n_hogs, turn, seen, looked;
     struct followed followed[FOLLOWED_MAX];
 };
 
-bool suspects_thread_parse(const char *stat, char *state, long *priority, int *cpu) {
-    const char *at = strrchr(stat, ')');
-    if (!at || sscanf(at, ") %c", state) != 1)
-        return false;
-    // Fields 18 and 39; the state is field 3.
-    at += 2;
-    for (int field = 3; field < 39; field++) {
-        if (field == 18)
-            *priority = strtol(at, NULL, 10);
-        at = strchr(at, ' ');
-        if (!at)
-            return false;
-        at++;
-    }
-    *cpu = (int)strtol(at, NULL, 10);
-    return true;
-}
-
-static bool read_of(int32_t pid, int32_t tid, const char *file, char *out, size_t size) {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, file);
-    return format_file(path, out, size) > 0;
-}
-
-static bool times_of(int32_t pid, int32_t tid, unsigned long long *cpu_ns, unsigned long long *delay_ns) {
-    char text[128];
-    return read_of(pid, tid, "schedstat", text, sizeof(text)) && sscanf(text, "%llu %llu", cpu_ns, delay_ns) == 2;
-}
-
-// Calls fn for threads of the process, until it returns false.
-static void threads_each(struct starved *starved, int32_t pid, bool (*fn)(struct starved *, int32_t, int32_t)) {
-    char path[64];
-    int32_t tid;
-    snprintf(path, sizeof(path), "/proc/%d/task", pid);
-    DIR *folder = opendir(path);
-    while (folder && (tid = proc_next_id(folder)) >= 0 && fn(starved, pid, tid))
-        ;
-    if (folder)
-        closedir(folder);
-}
-
-static void realtime_add(struct starved *starved, const struct hog *hog, double cpu_pct) {
-    char comm[64];
-    uint32_t slot = table_builder_add(starved->realtime);
-    if (!read_of(hog->pid, hog->tid, "comm", comm, sizeof(comm)))
-        comm[0] = '\0';
-    comm[strcspn(comm, "\n")] = '\0';
-    table_builder_set_num(starved->realtime, slot, R_TID, hog->tid);
-    table_builder_set_num(starved->realtime, slot, R_PID, hog->pid);
-    table_builder_set_text(starved->realtime, slot, R_COMM, text_from(comm));
-    table_builder_set_num(starved->realtime, slot, R_CPU, hog->cpu);
-    table_builder_set_num(starved->realtime, slot, R_PRIORITY, (double)hog->priority);
-    table_builder_set_num(starved->realtime, slot, R_CPU_PCT, cpu_pct);
-}
-
-static bool is_realtime(double priority) { // NAN: no
-    return priority < -1 && priority > DEADLINE;
-}
-
-// A thread with such a priority is a hog, and is reported if it has used its CPU since the last sample.
-static bool hog_thread_look(struct starved *starved, int32_t pid, int32_t tid) {
-    if (starved->n_hogs == HOGS_MAX || starved->hog_threads++ == HOG_THREADS)
-        return false;
-    struct hog *hog = &starved->hogs[starved->n_hogs];
-    char stat[1024], state;
-    unsigned long long delay_ns;
-    *hog = (struct hog){.pid = pid, .tid = tid, .read_ns = starved->sample->now_ns};
-    if (!read_of(pid, tid, "stat", stat, sizeof(stat)) ||
-        !suspects_thread_parse(stat, &state, &hog->priority, &hog->cpu) || !is_realtime((double)hog->priority) ||
-        tid == pid || !times_of(pid, tid, &hog->cpu_ns, &delay_ns))
-        return true;
-    starved->n_hogs++;
-    for (size_t i = 0; i < starved->n_before; i++) {
-        const struct hog *before = &starved->before[i];
-        if (before->tid != tid || hog->read_ns <= before->read_ns)
-            continue;
-        double pct = 100 * (double)(hog->cpu_ns - before->cpu_ns) / (double)(hog->read_ns - before->read_ns);
-        if (pct >= HOG_PCT)
-            realtime_add(starved, hog, pct);
-    }
-    return true;
+static void hog_add(struct starved *starved, int32_t tid, double priority, double cpu) {
+    if (!(priority < -1 && priority > DEADLINE) || isnan(cpu) || starved->n_hogs == HOGS_MAX)
+        return;
+    starved->hogs[starved->n_hogs].tid = tid;
+    starved->hogs[starved->n_hogs++].cpu = (int)cpu;
 }
 
 static void hog_take(void *context, const union cell *row) {
     struct starved *starved = context;
     const struct suspects_columns *at = &starved->sample->at;
-    double priority = row[at->priority].num, cpu = row[at->on_cpu].num;
-    int32_t pid = (int32_t)row[at->pid].num;
-    if (!(row[at->cpu].num >= HOG_PCT) || starved->n_hogs == HOGS_MAX)
-        return;
-    if (is_realtime(priority)) {
-        if (!isnan(cpu))
-            starved->hogs[starved->n_hogs++] = (struct hog){.pid = pid, .tid = pid, .cpu = (int)cpu};
-        return;
-    }
-    starved->hog_threads = 0;
-    if (row[at->threads].num > 1)
-        threads_each(starved, pid, hog_thread_look);
+    if (row[at->cpu].num >= HOG_PCT)
+        hog_add(starved, (int32_t)row[at->pid].num, row[at->priority].num, row[at->on_cpu].num);
 }
 
 static bool is_hogged(const struct starved *starved, int cpu) {
@@ -199,46 +86,53 @@ static bool is_hogged(const struct starved *starved, int cpu) {
 static bool is_waiting(const struct starved *starved, int32_t pid, int32_t tid, int *cpu) {
     char stat[1024], state;
     long priority = -1;
-    return read_of(pid, tid, "stat", stat, sizeof(stat)) && suspects_thread_parse(stat, &state, &priority, cpu) &&
-           state == 'R' && priority >= 0 && is_hogged(starved, *cpu);
+    return suspects_thread_file(pid, tid, "stat", stat, sizeof(stat)) &&
+           suspects_thread_parse(stat, &state, &priority, cpu) && state == 'R' && priority >= 0 &&
+           is_hogged(starved, *cpu);
 }
 
-static bool thread_look(struct starved *starved, int32_t pid, int32_t tid) {
+static void thread_look(struct starved *starved, int32_t pid, int32_t tid) {
     struct followed *place = NULL, new = {.pid = pid, .tid = tid, .read_ns = starved->sample->now_ns};
     for (size_t i = 0; i < FOLLOWED_MAX; i++) {
         if (starved->followed[i].tid == tid)
-            return true;
+            return;
         if (!starved->followed[i].tid && !place)
             place = &starved->followed[i];
     }
     starved->looked++;
-    if (place && is_waiting(starved, pid, tid, &new.cpu) && times_of(pid, tid, &new.cpu_ns, &new.delay_ns))
+    if (place && is_waiting(starved, pid, tid, &new.cpu) && suspects_thread_times(pid, tid, &new.cpu_ns, &new.delay_ns))
         *place = new;
-    return starved->looked < LOOKED_MAX;
 }
 
 static void process_look(void *context, const union cell *row) {
     struct starved *starved = context;
     const struct suspects_columns *at = &starved->sample->at;
-    int32_t pid = (int32_t)row[at->pid].num;
+    int32_t pid = (int32_t)row[at->pid].num, tid;
     const struct text *state = row[at->state].text;
     bool several = row[at->threads].num > 1, runs = state && text_bytes(state)[0] == 'R';
+    char path[64];
     if ((!several && !runs) || starved->seen++ < starved->turn || starved->looked >= LOOKED_MAX)
         return;
     for (size_t i = 0; i < starved->n_hogs; i++)
         if (starved->hogs[i].tid == pid)
             return;
     starved->turn = starved->seen; // of the next sample: after this one
-    if (several)
-        threads_each(starved, pid, thread_look);
-    else
+    if (!several) {
         thread_look(starved, pid, pid);
+        return;
+    }
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    DIR *folder = opendir(path);
+    while (folder && starved->looked < LOOKED_MAX && (tid = proc_next_id(folder)) >= 0)
+        thread_look(starved, pid, tid);
+    if (folder)
+        closedir(folder);
 }
 
 static void row_add(struct starved *starved, const struct followed *followed, double waited_pct) {
     char comm[64];
     uint32_t slot = table_builder_add(starved->builder);
-    if (!read_of(followed->pid, followed->tid, "comm", comm, sizeof(comm)))
+    if (!suspects_thread_file(followed->pid, followed->tid, "comm", comm, sizeof(comm)))
         comm[0] = '\0';
     comm[strcspn(comm, "\n")] = '\0';
     table_builder_set_num(starved->builder, slot, TID, followed->tid);
@@ -250,7 +144,8 @@ static void row_add(struct starved *starved, const struct followed *followed, do
 
 static void follow(struct starved *starved, struct followed *followed, uint64_t now_ns) {
     unsigned long long cpu_ns, delay_ns;
-    if (!is_hogged(starved, followed->cpu) || !times_of(followed->pid, followed->tid, &cpu_ns, &delay_ns)) {
+    if (!is_hogged(starved, followed->cpu) ||
+        !suspects_thread_times(followed->pid, followed->tid, &cpu_ns, &delay_ns)) {
         *followed = (struct followed){0};
         return;
     }
@@ -275,20 +170,19 @@ static void follow(struct starved *starved, struct followed *followed, uint64_t 
 static void *starved_create(void) {
     struct starved *starved = xcalloc(1, sizeof(*starved));
     starved->builder = table_builder_new(&suspects_starved_table);
-    starved->realtime = table_builder_new(&suspects_realtime_table);
     return starved;
 }
 
 static void starved_sample(void *state, struct suspects_sample *sample) {
     struct starved *starved = state;
     starved->sample = sample;
-    memcpy(starved->before, starved->hogs, sizeof(starved->before));
-    starved->n_before = starved->n_hogs;
     starved->n_hogs = starved->seen = starved->looked = 0;
     table_builder_clear(starved->builder);
-    table_builder_clear(starved->realtime);
     if (sample->tasks)
         suspects_each(sample, hog_take, starved);
+    for (size_t i = 0; i < sample->n_busy; i++)
+        if (sample->busy[i].tid != sample->busy[i].pid)
+            hog_add(starved, sample->busy[i].tid, (double)sample->busy[i].priority, sample->busy[i].cpu);
     for (size_t i = 0; i < FOLLOWED_MAX; i++)
         if (starved->followed[i].tid)
             follow(starved, &starved->followed[i], sample->now_ns);
@@ -297,13 +191,11 @@ static void starved_sample(void *state, struct suspects_sample *sample) {
     if (starved->turn >= starved->seen) // the round is over
         starved->turn = 0;
     section_table(sample->out, table_builder_seal(starved->builder));
-    section_table(sample->out, table_builder_seal(starved->realtime));
 }
 
 static void starved_destroy(void *state) {
     struct starved *starved = state;
     table_builder_free(starved->builder);
-    table_builder_free(starved->realtime);
     free(starved);
 }
 

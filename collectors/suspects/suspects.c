@@ -7,9 +7,10 @@
 #include "model/mem.h"
 
 static const struct suspects_part *const parts[] = {
-    &suspects_memory_part, &suspects_locks_part,   &suspects_servers_part, &suspects_stopped_part,
-    &suspects_dirty_part,  &suspects_limits_part,  &suspects_files_part,   &suspects_tracing_part,
-    &suspects_pinned_part, &suspects_starved_part, &suspects_readers_part, &suspects_logs_part};
+    &suspects_memory_part, &suspects_locks_part,  &suspects_servers_part, &suspects_stopped_part,
+    &suspects_dirty_part,  &suspects_limits_part, &suspects_files_part,   &suspects_tracing_part,
+    &suspects_pinned_part, &suspects_busy_part,   &suspects_starved_part, &suspects_readers_part,
+    &suspects_logs_part};
 #define DRAIN_FIRST_MS 100 // after a sample
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -96,13 +97,13 @@ static void suspects_close(struct collector_run *run) {
     free(suspects);
 }
 
-static const struct table_def *const tables[] = {&suspects_memory_table,   &suspects_locks_table,
-                                                 &suspects_servers_table,  &suspects_stopped_table,
-                                                 &suspects_dirty_table,    &suspects_limits_table,
-                                                 &suspects_files_table,    &suspects_tracing_table,
-                                                 &suspects_pinned_table,   &suspects_starved_table,
-                                                 &suspects_realtime_table, &suspects_readers_table,
-                                                 &suspects_logs_table,     NULL};
+static const struct table_def *const tables[] = {&suspects_memory_table,  &suspects_locks_table,
+                                                 &suspects_servers_table, &suspects_stopped_table,
+                                                 &suspects_dirty_table,   &suspects_limits_table,
+                                                 &suspects_files_table,   &suspects_tracing_table,
+                                                 &suspects_pinned_table,  &suspects_starved_table,
+                                                 &suspects_busy_table,    &suspects_readers_table,
+                                                 &suspects_logs_table,    NULL};
 
 const struct collector collector_suspects = {
     .name = "suspects",

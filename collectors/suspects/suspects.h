@@ -18,13 +18,23 @@ struct suspects_columns {
         priority, on_cpu, system, user;
 };
 
+// A thread of a busy process with several threads that uses a CPU.
+struct busy_thread {
+    int32_t pid, tid;
+    int cpu;
+    long priority; // as in /proc/PID/stat
+};
+#define BUSY_THREADS_MAX 16
+
 // The argument of a part at each sample.
 struct suspects_sample {
     struct section *out;
     const struct table *tasks; // NULL: none yet
     struct suspects_columns at;
-    uint64_t now_ns; // CLOCK_MONOTONIC
-    double seconds;  // of the interval
+    uint64_t now_ns;                           // CLOCK_MONOTONIC
+    double seconds;                            // of the interval
+    struct busy_thread busy[BUSY_THREADS_MAX]; // from busy_threads.c, for the parts after it
+    size_t n_busy;
 };
 
 struct suspects_part {
@@ -36,11 +46,11 @@ struct suspects_part {
 };
 extern const struct suspects_part suspects_memory_part, suspects_locks_part, suspects_servers_part,
     suspects_stopped_part, suspects_dirty_part, suspects_limits_part, suspects_files_part, suspects_tracing_part,
-    suspects_pinned_part, suspects_starved_part, suspects_readers_part, suspects_logs_part;
+    suspects_pinned_part, suspects_busy_part, suspects_starved_part, suspects_readers_part, suspects_logs_part;
 
 extern const struct table_def suspects_memory_table, suspects_locks_table, suspects_servers_table,
     suspects_stopped_table, suspects_dirty_table, suspects_limits_table, suspects_files_table, suspects_tracing_table,
-    suspects_pinned_table, suspects_starved_table, suspects_realtime_table, suspects_readers_table, suspects_logs_table;
+    suspects_pinned_table, suspects_starved_table, suspects_busy_table, suspects_readers_table, suspects_logs_table;
 
 // Calls fn for each process (not thread) of the table that has not ended.
 void suspects_each(struct suspects_sample *sample, void (*fn)(void *context, const union cell *row), void *context);
@@ -75,7 +85,10 @@ size_t suspects_file_locks_parse(const char *text, struct suspects_file_lock *ou
 // pinned.c: the CPUs of the mask as "0-1,4".
 void suspects_cpu_list(const cpu_set_t *mask, size_t bytes, char *out, size_t size);
 
-// starved.c: state, priority (18th field) and CPU of the text of /proc/PID/task/TID/stat. False: it is no such text.
+// busy_threads.c: a file of a thread, as text; CPU time and run delay of its schedstat. False: it is gone.
+bool suspects_thread_file(int32_t pid, int32_t tid, const char *file, char *out, size_t size);
+bool suspects_thread_times(int32_t pid, int32_t tid, unsigned long long *cpu_ns, unsigned long long *delay_ns);
+// State, priority (18th field) and CPU of the text of /proc/PID/task/TID/stat. False: it is no such text.
 bool suspects_thread_parse(const char *stat, char *state, long *priority, int *cpu);
 
 // proc_readers.c: whether an open file, as a link of /proc/PID/fd, is the list of processes or a file of one but

@@ -318,7 +318,7 @@ static void read_only_remount(void **state) {
                         "after a remount: writes fail with EROFS\n");
 }
 
-static const char *starved, *realtime_rows; // rows of starved_threads and realtime_threads
+static const char *starved, *busy_rows; // rows of starved_threads and busy_threads
 
 // The findings in the second of two equal frames of a machine with four CPUs.
 static const char *realtime(const char *rows, double idle_pct, double some_pct) {
@@ -333,8 +333,8 @@ static const char *realtime(const char *rows, double idle_pct, double some_pct) 
         rules_table("tasks", "pid|tid|comm|state|cpu_pct|system_pct|priority|cpu|run_queue_us", rows);
         if (starved)
             rules_table("starved_threads", "tid|pid|comm|cpu|waited_pct", starved);
-        if (realtime_rows)
-            rules_table("realtime_threads", "tid|pid|comm|cpu|priority|cpu_pct", realtime_rows);
+        if (busy_rows)
+            rules_table("busy_threads", "tid|pid|comm|cpu|priority|cpu_pct", busy_rows);
         text = rules_step();
     }
     return text;
@@ -361,13 +361,13 @@ static void realtime_hog(void **state) {
     assert_null(strstr(realtime("11|11|spin|R|95|0|-51|2|0", 60, 10), "realtime_hog"));
     starved = NULL;
     // A thread that is not the first of its process has that priority.
-    realtime_rows = "15|11|burn|3|-21|60\n16|11|burn|2|-21|95\n17|12|burn|1|-21|95";
+    busy_rows = "15|11|burn|3|20|99\n16|11|burn|2|-21|95\n17|12|burn|1|-21|98";
     assert_non_null(strstr(realtime("11|11|spin|R|100|0|20|1|0\n13|13|victim|R|5|0|20|2|940000", 60, 30),
                            "warning realtime_hog 11 spin: spin (pid 11), thread 16, uses 95 % of one CPU on CPU 2, at "
                            "real-time priority 20 (SCHED_FIFO or SCHED_RR): victim (pid 13) waited 94 %"));
-    realtime_rows = "15|11|burn|2|-21|60";
+    busy_rows = "15|11|burn|2|-21|60";
     assert_null(strstr(realtime("11|11|spin|R|100|0|20|1|0\n13|13|victim|R|5|0|20|2|940000", 60, 30), "realtime_hog"));
-    realtime_rows = NULL;
+    busy_rows = NULL;
     // The CPU of the task that waits is unknown.
     realtime("11|11|spin|R|95|0|-51|2|0\n13|13|victim|R|5|0|20|-|940000", 60, 95);
     assert_string_equal(rules_of.kinds[0], "realtime_hog");
@@ -380,6 +380,19 @@ static void realtime_hog(void **state) {
                                          "11|11|spin|R|95|0|-101|2|0\n13|13|victim|R|5|0|20|2|940000"};
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
         assert_null(strstr(realtime(others[i], 60, 30), "realtime_hog"));
+}
+
+// One thread of several is the limit.
+static void busy_thread(void **state) {
+    (void)state;
+    busy_rows = "15|11|gc|3|20|98\n16|11|io|2|20|55\n17|12|other|1|20|99";
+    assert_string_equal(
+        realtime("11|11|app|R|100|0|20|1|0", 60, 5),
+        "info runaway_task 11 app: app (pid 11) uses 100 % of one CPU, 98 % in its thread gc (tid 15)\n");
+    busy_rows = "15|11|gc|3|20|60";
+    assert_string_equal(realtime("11|11|app|R|100|0|20|1|0", 60, 5),
+                        "info runaway_task 11 app: app (pid 11) uses 100 % of one CPU\n");
+    busy_rows = NULL;
 }
 
 static void tracing_left_on(void **state) {
@@ -462,11 +475,11 @@ static void kernel_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RULES_TEST(steady_growth),   RULES_TEST(no_alarm),     RULES_TEST(towards_a_limit),   RULES_TEST(slow_growth),
-        RULES_TEST(minor_faults),    RULES_TEST(crash_loop),   RULES_TEST(filling),           RULES_TEST(creators),
-        RULES_TEST(deleted_file),    RULES_TEST(kernel_error), RULES_TEST(tmpfs_memory),      RULES_TEST(clock_step),
-        RULES_TEST(fd_limit),        RULES_TEST(pids_limit),   RULES_TEST(read_only_remount), RULES_TEST(realtime_hog),
-        RULES_TEST(tracing_left_on),
+        RULES_TEST(steady_growth), RULES_TEST(no_alarm),        RULES_TEST(towards_a_limit),   RULES_TEST(slow_growth),
+        RULES_TEST(minor_faults),  RULES_TEST(crash_loop),      RULES_TEST(filling),           RULES_TEST(creators),
+        RULES_TEST(deleted_file),  RULES_TEST(kernel_error),    RULES_TEST(tmpfs_memory),      RULES_TEST(clock_step),
+        RULES_TEST(fd_limit),      RULES_TEST(pids_limit),      RULES_TEST(read_only_remount), RULES_TEST(realtime_hog),
+        RULES_TEST(busy_thread),   RULES_TEST(tracing_left_on),
     };
     return rules_run(tests);
 }
