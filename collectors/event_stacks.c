@@ -20,6 +20,7 @@ struct last_event {
     struct kept *kept; // NULL: none
     uint64_t n;        // in `kept`
     int32_t tid;
+    bool came[KEPT_MORE]; // its stacks
 };
 
 struct event_stacks {
@@ -163,11 +164,21 @@ bool event_stacks_record(struct event_stacks *stacks, const struct ring_event *e
     bool kernel = stacks->has[KEPT_KERNEL_STACK] && id == stacks->ids[KEPT_KERNEL_STACK];
     if (!kernel && !(stacks->has[KEPT_USER_STACK] && id == stacks->ids[KEPT_USER_STACK]))
         return false;
-    const struct last_event *last = last_of(stacks, event);
+    struct last_event *last = last_of(stacks, event);
     memcpy(&tid, event->data + COMMON_PID_OFFSET, 4);
-    if (last->kept && last->tid == tid)
-        kept_attach(last->kept, last->n, kernel ? KEPT_KERNEL_STACK : KEPT_USER_STACK, event->data, event->size);
+    if (!last->kept || last->tid != tid)
+        return true;
+    last->came[kernel ? KEPT_KERNEL_STACK : KEPT_USER_STACK] = true;
+    kept_attach(last->kept, last->n, kernel ? KEPT_KERNEL_STACK : KEPT_USER_STACK, event->data, event->size);
     return true;
+}
+
+bool event_stacks_awaited(const struct event_stacks *stacks) {
+    for (size_t i = 0; i <= stacks->n_last; i++)
+        for (size_t k = 0; stacks->last[i].kept && k < KEPT_MORE; k++)
+            if (stacks->has[k] && !stacks->last[i].came[k])
+                return true;
+    return false;
 }
 
 void event_stacks_clear(struct event_stacks *stacks) {

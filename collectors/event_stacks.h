@@ -26,6 +26,10 @@ bool event_stacks_has(const struct event_stacks *stacks, enum kept_more which);
 void event_stacks_event(struct event_stacks *stacks, const struct ring_event *event, int32_t tid, struct kept *kept);
 // True: the record is a stack, and is attached to its event.
 bool event_stacks_record(struct event_stacks *stacks, const struct ring_event *event);
+// Whether no stack came for the last event of a CPU: the end of the interval may be between the two. So before its
+// events are used, drain again, EVENT_STACKS_DRAINS times at most: the kernel writes none for some events.
+#define EVENT_STACKS_DRAINS 3
+bool event_stacks_awaited(const struct event_stacks *stacks);
 void event_stacks_clear(struct event_stacks *stacks); // after the events of an interval were used
 
 // The functions of the kernel, innermost first, without those of the tracing itself: "bprm_execve <

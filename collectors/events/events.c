@@ -336,6 +336,8 @@ static void section_fill(struct events *events, struct collector_run *run, struc
     double seconds = (double)(run->end_ns - run->begin_ns) / 1e9;
     if (recording) {
         event_recording_drain(recording, run, true);
+        for (int i = 0; i < EVENT_STACKS_DRAINS && recording->stacks && event_stacks_awaited(recording->stacks); i++)
+            event_recording_drain(recording, run, true);
         if (recording->stream)
             stream_frame(recording->stream, &frame);
     }

@@ -343,6 +343,8 @@ static int probes_sample(struct collector_run *run, struct section *out) {
         return 0;
     if (recording) {
         probes_drain(run);
+        for (int i = 0; i < EVENT_STACKS_DRAINS && recording->stacks && event_stacks_awaited(recording->stacks); i++)
+            probes_drain(run);
         stream_frame(recording->stream, &frame);
         probes->over_budget = frame.ratio >= RATIO_MOST ? probes->over_budget + 1 : 0;
         recording_bound(recording, seconds, frame.scale, probes->over_budget >= 2);

@@ -109,12 +109,19 @@ static void attached(void **state) {
     assert_string_equal(text_bytes(text), "0x6");
     assert_string_equal(text_bytes(other), "0x8");
     // The next interval: a stack of an event of the last one is attached to none.
+    assert_true(event_stacks_awaited(stacks)); // the kernel's stack of thread 8, the other one of the interrupt
     event_stacks_clear(stacks);
+    assert_false(event_stacks_awaited(stacks));
     kept_clear(kept);
     happens(stacks, kept, 1, 0, 8);
     stack(stacks, USER_ID, 0, 0, 7, 0x1007);
+    assert_true(event_stacks_awaited(stacks));
     cursor = 0;
     assert_int_equal(event_stacks_user(stacks, kept, kept_next(kept, &cursor), addresses), 0);
+    stack(stacks, KERNEL_ID, 1, 0, 8, 0x9);
+    assert_true(event_stacks_awaited(stacks)); // that of the program
+    stack(stacks, USER_ID, 1, 0, 8, 0x1009);
+    assert_false(event_stacks_awaited(stacks));
     event_stacks_free(stacks);
     text_unref(text); // texts outlive it
     text_unref(other);
