@@ -64,11 +64,14 @@ const struct rule rule_minor_faults = {
 
 // Ends of tasks of one name and parent.
 struct loop {
-    char comm[32];      // "": unused
-    double ppid, pid;   // pid: of the last one that crashed or failed
-    uint32_t exit_code; // of that one, as wait(2) has it
+    char comm[32]; // "": unused
+    double ppid;
     uint64_t last_ns;
-    uint32_t crashes[SLOTS], failures[SLOTS]; // by a signal; with an exit status, since it succeeded last
+    struct ends {
+        double pid;         // of the last one
+        uint32_t exit_code; // of the last one, as wait(2) has it
+        uint32_t slots[SLOTS];
+    } crashes, failures; // by a signal; with an exit status other than 0, since the last success
 };
 
 struct loops {
@@ -97,10 +100,10 @@ static const char *crash_signal(double exit_code) {
     }
 }
 
-static uint32_t slots_sum(const uint32_t slots[SLOTS]) {
+static uint32_t ends_sum(const struct ends *ends) {
     uint32_t sum = 0;
     for (size_t i = 0; i < SLOTS; i++)
-        sum += slots[i];
+        sum += ends->slots[i];
     return sum;
 }
 
@@ -116,7 +119,7 @@ static struct loop *loop_new(struct loops *loops, const char *comm, double ppid)
     struct loop *place = &loops->loops[0];
     for (size_t i = 1; i < LOOPS_MAX && place->comm[0]; i++) {
         struct loop *loop = &loops->loops[i];
-        bool crashes = slots_sum(loop->crashes) > 0, kept = slots_sum(place->crashes) > 0;
+        bool crashes = ends_sum(&loop->crashes) > 0, kept = ends_sum(&place->crashes) > 0;
         if (!loop->comm[0] || crashes < kept || (crashes == kept && loop->last_ns < place->last_ns))
             place = loop;
     }
@@ -130,11 +133,12 @@ static void loops_advance(struct loops *loops, uint64_t now_ns) {
     for (size_t n = 0; loops->slot < slot && n < SLOTS; n++) {
         loops->slot = slot - loops->slot > SLOTS ? slot - SLOTS + 1 : loops->slot + 1;
         for (size_t i = 0; i < LOOPS_MAX; i++)
-            loops->loops[i].crashes[loops->slot % SLOTS] = loops->loops[i].failures[loops->slot % SLOTS] = 0;
+            loops->loops[i].crashes.slots[loops->slot % SLOTS] = loops->loops[i].failures.slots[loops->slot % SLOTS] =
+                0;
     }
     loops->slot = slot;
     for (size_t i = 0; i < LOOPS_MAX; i++)
-        if (loops->loops[i].comm[0] && !slots_sum(loops->loops[i].crashes) && !slots_sum(loops->loops[i].failures))
+        if (loops->loops[i].comm[0] && !ends_sum(&loops->loops[i].crashes) && !ends_sum(&loops->loops[i].failures))
             loops->loops[i] = (struct loop){0};
 }
 
@@ -161,19 +165,20 @@ static void loops_take(struct rule_ctx *ctx, struct loops *loops, const struct t
             continue;
         struct loop *loop = loop_find(loops, text_bytes(name), num_at(row, ppid));
         if (ok && loop)
-            memset(loop->failures, 0, sizeof(loop->failures));
+            loop->failures = (struct ends){0};
         if (ok)
             continue;
         loop = loop ? loop : loop_new(loops, text_bytes(name), num_at(row, ppid));
-        (crashed ? loop->crashes : loop->failures)[loops->slot % SLOTS]++;
-        loop->pid = num_at(row, pid);
-        loop->exit_code = (uint32_t)code;
+        struct ends *ends = crashed ? &loop->crashes : &loop->failures;
+        ends->slots[loops->slot % SLOTS]++;
+        ends->pid = num_at(row, pid);
+        ends->exit_code = (uint32_t)code;
         loop->last_ns = ctx->frame->end_ns;
     }
 }
 
 static void loop_report(struct rule_ctx *ctx, const struct loop *loop) {
-    uint32_t crashes = slots_sum(loop->crashes), failures = slots_sum(loop->failures);
+    uint32_t crashes = ends_sum(&loop->crashes), failures = ends_sum(&loop->failures);
     if (crashes < LIMIT(crash_loop, crashes) && failures < LIMIT(crash_loop, failures))
         return;
     const struct table *table = frame_table(ctx->frame, IN(tables, tasks));
@@ -192,11 +197,11 @@ static void loop_report(struct rule_ctx *ctx, const struct loop *loop) {
     if (crashes >= LIMIT(crash_loop, crashes))
         ctx_report(ctx, crashes >= LIMIT(crash_loop, critical_crashes) ? SEVERITY_CRITICAL : SEVERITY_WARNING, key,
                    &culprit, "%s crashed %u times in the last minute (%s, last PID %.0f)%s", loop->comm, crashes,
-                   crash_signal(loop->exit_code), loop->pid, by);
+                   crash_signal(loop->crashes.exit_code), loop->crashes.pid, by);
     else // a script may wait for something in this way
         ctx_report(ctx, SEVERITY_INFO, key, &culprit,
                    "%s failed %u times in a row in the last minute (exit status %u, last PID %.0f)%s", loop->comm,
-                   failures, loop->exit_code >> 8, loop->pid, by);
+                   failures, loop->failures.exit_code >> 8, loop->failures.pid, by);
     text_unref(comm);
 }
 
