@@ -19,6 +19,8 @@ struct logs_key {
 bool logs_program(struct bpf_code *code, int map);
 // Whether a thread sleeps in such a call that sends, with that descriptor: the receiver's queue is full.
 bool logs_send_waits(const struct proc_syscall *call, uint32_t fd);
+// Whether a thread in that function of the kernel (/proc/TID/wchan) may wait to send to a Unix socket.
+bool logs_sleeps_in_send(const char *wchan);
 
 // Whether a socket with that path receives log lines: syslog(3), or the journal.
 bool logs_is_log_path(const char *path);

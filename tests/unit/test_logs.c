@@ -57,6 +57,10 @@ static void waits(void **state) {
     assert_false(logs_send_waits(&call, 5));
     call.nr = -1;
     assert_false(logs_send_waits(&call, 5));
+    assert_true(logs_sleeps_in_send("unix_wait_for_peer"));
+    assert_true(logs_sleeps_in_send("sock_alloc_send_pskb"));
+    assert_false(logs_sleeps_in_send("0")); // it runs, or wchan is not available
+    assert_false(logs_sleeps_in_send("request_wait_answer"));
 }
 
 // Every jump ends inside of the program, behind the jump: the kernel's verifier accepts no other.
