@@ -22,6 +22,8 @@ static void message_take(void *context, const struct nlmsghdr *header) {
     const struct dump *dump = context;
     const struct unix_diag_msg *message = NLMSG_DATA(header);
     struct unix_diag_socket socket = {.inode = message->udiag_ino, .type = message->udiag_type};
+    if (!socket.inode) // not accepted yet
+        return;
     sock_diag_attributes(header, sizeof(*message), attribute_take, &socket);
     dump->fn(dump->context, &socket);
 }

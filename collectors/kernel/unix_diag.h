@@ -12,7 +12,7 @@ struct unix_diag_socket {
     uint8_t type;  // SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET
 };
 
-// fn is called for each socket. 0 or -errno; -ENOENT: this kernel has no unix_diag.
+// fn is called for each socket that has an inode. 0 or -errno; -ENOENT: this kernel has no unix_diag.
 int unix_diag_dump(void (*fn)(void *context, const struct unix_diag_socket *socket), void *context);
 // Calls fn for each message of one reply; for tests. 1: more follow; 0: the end; -errno.
 int unix_diag_parse(const void *bytes, size_t size, void (*fn)(void *context, const struct unix_diag_socket *socket),

@@ -128,6 +128,10 @@ static void replies(void **state) {
     assert_int_equal(peers.seen[0].peer, 9);
     assert_int_equal(peers.seen[0].type, SOCK_DGRAM);
     assert_int_equal(peers.seen[1].peer, 0);
+    reply.b.message.udiag_ino = 0; // not accepted yet: all such sockets would be the same
+    peers.n = 0;
+    assert_int_equal(unix_diag_parse(&reply, sizeof(reply), peer_note, &peers), 0);
+    assert_int_equal(peers.n, 1);
     // Lengths that lie.
     reply.a.attribute.nla_len = 60;
     assert_int_equal(unix_diag_parse(&reply, sizeof(reply), peer_note, &peers), 0);
