@@ -4,6 +4,7 @@
 // at. Kernel document: Documentation/filesystems/proc.rst (/proc/PID/task/TID/children).
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@
 #define LOOK_MS 130
 #define FORGET_NS 2500000000ull // since it was busy
 #define PARENTS_MAX 16
-#define CHILDREN_MAX 4 // that are looked at
+#define CHILDREN_MAX 4      // that are looked at: the youngest
+#define CHILDREN_BYTES 4096 // of the list of children that are read
 
 enum { PID, COMM, CPU_PCT, READS, CHILD, COLUMNS };
 
@@ -96,16 +98,24 @@ static bool reads_now(int32_t pid) {
     return reads;
 }
 
-static bool child_reads_now(int32_t pid) {
-    char path[64], text[128];
+size_t suspects_children_last(const char *text, int32_t *out, size_t most) {
+    size_t n = 0;
     int32_t child;
     int length;
+    for (; sscanf(text, "%d%n", &child, &length) == 1 && text[length] == ' '; text += length)
+        out[n++ % most] = child;
+    return n < most ? n : most;
+}
+
+static bool child_reads_now(int32_t pid) {
+    char path[64], text[CHILDREN_BYTES];
+    int32_t children[CHILDREN_MAX];
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-    if (format_file(path, text, sizeof(text)) <= 0)
+    long length = format_file(path, text, sizeof(text));
+    if (length < 0 && length != -EFBIG)
         return false;
-    const char *at = text;
-    for (size_t n = 0; n < CHILDREN_MAX && sscanf(at, "%d%n", &child, &length) == 1; n++, at += length)
-        if (reads_now(child))
+    for (size_t n = suspects_children_last(text, children, CHILDREN_MAX); n-- > 0;)
+        if (children[n] != getpid() && reads_now(children[n]))
             return true;
     return false;
 }

@@ -94,6 +94,9 @@ bool suspects_thread_parse(const char *stat, char *state, long *priority, int *c
 // proc_readers.c: whether an open file, as a link of /proc/PID/fd, is the list of processes or a file of one but
 // `self`.
 bool suspects_is_process_file(const char *link, int32_t self);
+// The last PIDs of /proc/PID/task/TID/children, which has the oldest first, in no order; how many. A number that is cut
+// off at the end of the text does not count.
+size_t suspects_children_last(const char *text, int32_t *out, size_t most);
 
 // tracing.c: an instance of tracefs that traces.
 struct suspects_trace {

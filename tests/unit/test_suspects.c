@@ -190,6 +190,17 @@ static void turns(void **state) {
     assert_true(isnan(suspects_turns_pct(&turns)));
 }
 
+static void last_children(void **state) {
+    (void)state;
+    int32_t pids[2];
+    assert_int_equal(suspects_children_last("", pids, 2), 0);
+    assert_int_equal(suspects_children_last("7 ", pids, 2), 1);
+    assert_int_equal(pids[0], 7);
+    assert_int_equal(suspects_children_last("7 8 90 12", pids, 2), 2); // 12 is cut off
+    assert_int_equal(pids[0], 90);
+    assert_int_equal(pids[1], 8);
+}
+
 static void memory_limits(void **state) {
     (void)state;
     char root[] = "/tmp/ktop-suspects-XXXXXX", path[256];
@@ -302,10 +313,10 @@ static void threads_by_cpu(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(futexes),       cmocka_unit_test(cpu_lists),     cmocka_unit_test(reader_writer_locks),
-        cmocka_unit_test(tracing_files), cmocka_unit_test(tracing_on),    cmocka_unit_test(cycles),
-        cmocka_unit_test(turns),         cmocka_unit_test(memory_limits), cmocka_unit_test(mounts),
-        cmocka_unit_test(jobs),          cmocka_unit_test(file_locks),    cmocka_unit_test(threads_by_cpu),
-        cmocka_unit_test(process_files)};
+        cmocka_unit_test(futexes),        cmocka_unit_test(cpu_lists),     cmocka_unit_test(reader_writer_locks),
+        cmocka_unit_test(tracing_files),  cmocka_unit_test(tracing_on),    cmocka_unit_test(cycles),
+        cmocka_unit_test(turns),          cmocka_unit_test(memory_limits), cmocka_unit_test(last_children),
+        cmocka_unit_test(mounts),         cmocka_unit_test(jobs),          cmocka_unit_test(file_locks),
+        cmocka_unit_test(threads_by_cpu), cmocka_unit_test(process_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
