@@ -25,7 +25,7 @@
 #define LISTED_MAX 16  // whose descriptors are counted one by one
 #define COUNT_MAX 4096 // descriptors that are counted so
 #define USERS_MAX 64
-#define TASKS_LEAST 8   // of a user
+#define TASKS_LEAST 8   // of a user; a lower limit was set on purpose, by a sandbox
 #define FILES_LEAST 20  // a lower limit was set on purpose, by a sandbox
 #define KEPT_MAX 16     // processes near their limit
 #define GROUPS_MAX 128  // with a limit of tasks
@@ -155,6 +155,11 @@ static double limit_of(int32_t pid, int resource, const char *name) {
 
 static double files_limit(int32_t pid) {
     return limit_of(pid, RLIMIT_NOFILE, "Max open files");
+}
+
+double suspects_tasks_limit(int32_t pid) {
+    double most = pid ? limit_of(pid, RLIMIT_NPROC, "Max processes") : INFINITY;
+    return most < TASKS_LEAST ? INFINITY : most;
 }
 
 static bool is_kept(const struct limits *limits, int32_t pid) {
@@ -412,9 +417,7 @@ static void users_look(struct limits *limits) {
         const struct user *user = &limits->users[i];
         if (user->tasks < TASKS_LEAST)
             continue;
-        double most = limit_of(user->newest, RLIMIT_NPROC, "Max processes");
-        if (user->turned)
-            most = fmin(most, limit_of(user->turned, RLIMIT_NPROC, "Max processes"));
+        double most = fmin(suspects_tasks_limit(user->newest), suspects_tasks_limit(user->turned));
         if (user->tasks < most * NEAR)
             continue;
         struct members *members = xcalloc(1, sizeof(*members));

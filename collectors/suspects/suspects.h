@@ -91,6 +91,9 @@ bool suspects_thread_times(int32_t pid, int32_t tid, unsigned long long *cpu_ns,
 // State, priority (18th field) and CPU of the text of /proc/PID/task/TID/stat. False: it is no such text.
 bool suspects_thread_parse(const char *stat, char *state, long *priority, int *cpu);
 
+// limits.c: RLIMIT_NPROC of a process; INFINITY: none, unknown, that of a sandbox, or PID 0.
+double suspects_tasks_limit(int32_t pid);
+
 // proc_readers.c: whether an open file, as a link of /proc/PID/fd, is the list of processes or a file of one but
 // `self`.
 bool suspects_is_process_file(const char *link, int32_t self);

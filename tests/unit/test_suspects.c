@@ -1,14 +1,17 @@
 // The decisions of the collector "suspects": which futex is a lock, and which memory limit counts.
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -190,6 +193,34 @@ static void turns(void **state) {
     assert_true(isnan(suspects_turns_pct(&turns)));
 }
 
+static double child_tasks_limit(rlim_t most) {
+    const struct rlimit limit = {most, most};
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (!child) {
+        setrlimit(RLIMIT_NPROC, &limit);
+        (void)!write(ready[1], "", 1);
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    double found = suspects_tasks_limit(child);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(ready[0]);
+    close(ready[1]);
+    return found;
+}
+
+static void tasks_limits(void **state) {
+    (void)state;
+    assert_true(child_tasks_limit(60) == 60);
+    assert_true(isinf(child_tasks_limit(0))); // of a sandbox
+    assert_true(isinf(suspects_tasks_limit(0)));
+}
+
 static void last_children(void **state) {
     (void)state;
     int32_t pids[2];
@@ -313,10 +344,10 @@ static void threads_by_cpu(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(futexes),        cmocka_unit_test(cpu_lists),     cmocka_unit_test(reader_writer_locks),
-        cmocka_unit_test(tracing_files),  cmocka_unit_test(tracing_on),    cmocka_unit_test(cycles),
-        cmocka_unit_test(turns),          cmocka_unit_test(memory_limits), cmocka_unit_test(last_children),
-        cmocka_unit_test(mounts),         cmocka_unit_test(jobs),          cmocka_unit_test(file_locks),
-        cmocka_unit_test(threads_by_cpu), cmocka_unit_test(process_files)};
+        cmocka_unit_test(futexes),       cmocka_unit_test(cpu_lists),      cmocka_unit_test(reader_writer_locks),
+        cmocka_unit_test(tracing_files), cmocka_unit_test(tracing_on),     cmocka_unit_test(cycles),
+        cmocka_unit_test(turns),         cmocka_unit_test(memory_limits),  cmocka_unit_test(last_children),
+        cmocka_unit_test(tasks_limits),  cmocka_unit_test(mounts),         cmocka_unit_test(jobs),
+        cmocka_unit_test(file_locks),    cmocka_unit_test(threads_by_cpu), cmocka_unit_test(process_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
