@@ -4,9 +4,9 @@
 
 #include "collectors/storms/storms.h"
 
-#define KEY (-8)
-#define VALUE (-24) // 16 bytes
-#define READ (-32)
+#define KEY (-16)   // struct storm_key, or storm_wait_key
+#define VALUE (-32) // struct storm_count, or storm_wait
+#define READ (-40)
 #define ERROR_MAX 4095
 #define LOCK_SPINS 1 // LCB_F_SPIN of contention_begin
 
@@ -50,6 +50,7 @@ static size_t put_result(struct bpf_code *code, bool sync) {
 // ctx: the lock, flags. Spins are no waits: no task sleeps.
 void storm_wait_program(struct bpf_code *code, int waits) {
     code->n = 0;
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_8, BPF_REG_1, 0));
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_7, BPF_REG_1, 8));
     bpf_put(code, BPF_AND_IMM(BPF_REG_7, 0xff));
     size_t spins = bpf_put(code, BPF_JUMP_IF(BPF_JSET, BPF_REG_7, LOCK_SPINS));
@@ -58,14 +59,18 @@ void storm_wait_program(struct bpf_code *code, int waits) {
     bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, VALUE, BPF_REG_0));
     bpf_put(code, BPF_HELPER(BPF_FUNC_get_current_pid_tgid));
     bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, KEY, BPF_REG_0));
-    bpf_put_update(code, waits, KEY, VALUE, BPF_ANY);
+    bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, KEY + 8, BPF_REG_8));
+    bpf_put_update(code, waits, KEY, VALUE, BPF_NOEXIST); // a mutex reports each sleep of one wait
     bpf_land(code, spins);
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_0, 0));
     bpf_put(code, BPF_RETURN);
 }
 
-// R7: the flags of the wait that ends, R8: what it lasted. Returns a jump that is taken if its begin was not seen.
+// R7: flags of the wait that ends, R8: its duration. Returns a jump that is taken if its begin was not traced. During a
+// wait the thread may spin for the lock's own spinlock, so the key has the lock (ctx, R6).
 static size_t put_wait(struct bpf_code *code, int waits) {
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_8, BPF_REG_6, 0));
+    bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, KEY + 8, BPF_REG_8));
     bpf_put(code, BPF_HELPER(BPF_FUNC_get_current_pid_tgid));
     bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, KEY, BPF_REG_0));
     bpf_put_lookup(code, waits, KEY);

@@ -167,7 +167,7 @@ static void storm_stop(struct storm *storm) {
 
 // The waits for locks that begin. False: not on this kernel.
 static bool waits_start(struct storms *storms, struct storm *storm) {
-    storm->waits = bpf_map(BPF_MAP_TYPE_HASH, 8, sizeof(struct storm_wait), WAITS_MAX);
+    storm->waits = bpf_map(BPF_MAP_TYPE_HASH, sizeof(struct storm_wait_key), sizeof(struct storm_wait), WAITS_MAX);
     if (storm->waits < 0)
         return false;
     storm_wait_program(&storms->code, storm->waits);
@@ -212,12 +212,11 @@ static void count_take(struct storm *storm, const struct counted *counted) {
 // Waits that have not ended yet count up to now.
 static void waits_read(const struct storm *storm, uint64_t now) {
     struct storm_wait wait;
-    uint64_t thread;
-    for (bool more = !bpf_next_key(storm->waits, NULL, &thread); more;
-         more = !bpf_next_key(storm->waits, &thread, &thread)) {
-        if (bpf_lookup(storm->waits, &thread, &wait) || wait.begin_ns >= now)
+    struct storm_wait_key of;
+    for (bool more = !bpf_next_key(storm->waits, NULL, &of); more; more = !bpf_next_key(storm->waits, &of, &of)) {
+        if (bpf_lookup(storm->waits, &of, &wait) || wait.begin_ns >= now)
             continue;
-        struct storm_key key = {(uint32_t)(thread >> 32), (uint32_t)wait.flags};
+        struct storm_key key = {(uint32_t)(of.thread >> 32), (uint32_t)wait.flags};
         struct storm_count count = {0, 0};
         (void)bpf_lookup(storm->map, &key, &count);
         count.events++;
@@ -234,6 +233,10 @@ static void storm_read(struct storm *storm) {
     struct counted counted;
     close(storm->link);
     storm->link = -1;
+    if (waits) { // else the list of waits changes while it is read
+        close(storm->wait_link);
+        storm->wait_link = -1;
+    }
     memset(storm->top, 0, sizeof(storm->top));
     storm->n = 0;
     storm->all_per_s = 0;

@@ -47,7 +47,10 @@ struct storm_key {
 struct storm_count {
     uint64_t events, ns; // ns: what they lasted, for DETAIL_LOCK
 };
-// A wait that has begun. Its key: process << 32 | thread.
+// A wait that has begun.
+struct storm_wait_key {
+    uint64_t thread, lock; // thread: process << 32 | thread
+};
 struct storm_wait {
     uint64_t begin_ns, flags; // CLOCK_MONOTONIC
 };

@@ -1,4 +1,7 @@
 // The collector "storms": when the counters of the machine point to a storm, and the jumps of its BPF programs.
+#include <errno.h>
+#include <unistd.h>
+
 #include "collectors/storms/storms.h"
 #include "tests/unit/screens.h"
 
@@ -75,7 +78,31 @@ static void programs(void **state) {
     assert_int_equal(jumps_check(&code), 0);
 }
 
+// The kernel's verifier accepts the programs.
+static void verifier(void **state) {
+    (void)state;
+    static struct bpf_code code;
+    int waits = bpf_map(BPF_MAP_TYPE_HASH, sizeof(struct storm_wait_key), sizeof(struct storm_wait), 16);
+    int map = bpf_map(BPF_MAP_TYPE_HASH, sizeof(struct storm_key), sizeof(struct storm_count), 16);
+    if (waits < 0 || map < 0)
+        skip();
+    for (enum storm_kind kind = 0; kind <= STORMS; kind++) {
+        if (kind == STORMS)
+            storm_wait_program(&code, waits);
+        else
+            storm_program(&code, &storm_sources[kind], map, waits);
+        int program = bpf_load(&code, BPF_PROG_TYPE_RAW_TRACEPOINT, "ktop_test");
+        if (program == -EPERM)
+            skip();
+        assert_true(program >= 0);
+        close(program);
+    }
+    close(map);
+    close(waits);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(triggers), cmocka_unit_test(programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(triggers), cmocka_unit_test(programs),
+                                       cmocka_unit_test(verifier)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
