@@ -59,7 +59,8 @@ struct reader {
 // A process with children that ended in this interval.
 struct parent {
     int32_t pid;
-    const struct text *child; // borrowed
+    const struct text *child; // borrowed: the name of the one that used most
+    double child_pct;         // of that one
     double cpu_pct, system_pct;
 };
 
@@ -177,9 +178,14 @@ static void parents_find(struct readers *readers) {
         if (i == PARENTS_MAX)
             continue;
         if (i == readers->n_parents)
-            readers->parents[readers->n_parents++] = (struct parent){.pid = ppid, .child = row[at->comm].text};
-        readers->parents[i].cpu_pct += row[at->cpu].num;
-        readers->parents[i].system_pct += row[at->system].num;
+            readers->parents[readers->n_parents++] = (struct parent){.pid = ppid};
+        struct parent *parent = &readers->parents[i];
+        if (row[at->cpu].num > parent->child_pct) {
+            parent->child = row[at->comm].text;
+            parent->child_pct = row[at->cpu].num;
+        }
+        parent->cpu_pct += row[at->cpu].num;
+        parent->system_pct += row[at->system].num;
     }
 }
 

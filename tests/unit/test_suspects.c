@@ -1,4 +1,5 @@
 // The decisions of the collector "suspects": which futex is a lock, and which memory limit counts.
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,6 +20,7 @@
 
 #include "collectors/suspects/locks.h"
 #include "collectors/suspects/suspects.h"
+#include "tests/unit/screens.h"
 
 static bool has_thread(void *context, int32_t tid) {
     (void)context;
@@ -193,6 +196,66 @@ static void turns(void **state) {
     assert_true(isnan(suspects_turns_pct(&turns)));
 }
 
+static double children_sample(void *readers, int32_t parent, char *child, size_t size) {
+    char rows[256];
+    snprintf(rows, sizeof(rows),
+             "%d|%d|1|loop|1|1|-\n901|901|%d|sleep|1|1|3\n902|902|%d|cat|50|40|3\n903|903|%d|sh|2|2|3", parent, parent,
+             parent, parent, parent);
+    struct table *tasks = forge_real("tasks", "pid|tid|ppid|comm|cpu_pct|system_pct|ended_s", rows);
+    const struct table_def *def = table_def(tasks);
+    struct suspects_sample sample = {.out = forge_section("suspects", 1),
+                                     .tasks = tasks,
+                                     .at = {.pid = table_column(def, "pid"),
+                                            .tid = table_column(def, "tid"),
+                                            .ppid = table_column(def, "ppid"),
+                                            .comm = table_column(def, "comm"),
+                                            .cpu = table_column(def, "cpu_pct"),
+                                            .system = table_column(def, "system_pct"),
+                                            .ended = table_column(def, "ended_s")},
+                                     .now_ns = 1000000000};
+    suspects_readers_part.sample(readers, &sample);
+    const struct table *out = section_find_table(sample.out, "proc_readers");
+    size_t cursor = 0;
+    const union cell *row = table_next(out, &cursor);
+    double pct = row ? row[table_column(table_def(out), "proc_pct")].num : 0;
+    snprintf(child, size, "%s", row ? text_bytes(row[table_column(table_def(out), "child")].text) : "");
+    section_unref(sample.out);
+    table_free(tasks);
+    return pct;
+}
+
+// A process whose ended children used CPU time, and whose child of the moment has a file of a process open.
+static void reading_children(void **state) {
+    (void)state;
+    int ready[2];
+    char byte, child[32];
+    if (access("/proc/thread-self/children", R_OK))
+        skip(); // CONFIG_PROC_CHILDREN
+    assert_int_equal(pipe(ready), 0);
+    pid_t parent = fork();
+    if (!parent) {
+        if (!fork()) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            open("/proc/1/comm", O_RDONLY);
+            (void)!write(ready[1], "", 1);
+        }
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    void *readers = suspects_readers_part.create();
+    assert_true(children_sample(readers, parent, child, sizeof(child)) == 0);
+    for (int i = 0; i < 5; i++)
+        assert_true(suspects_readers_part.drain(readers, 0) > 0);
+    assert_true(children_sample(readers, parent, child, sizeof(child)) == 100);
+    assert_string_equal(child, "cat");
+    suspects_readers_part.destroy(readers);
+    kill(parent, SIGKILL);
+    waitpid(parent, NULL, 0);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 static double child_tasks_limit(rlim_t most) {
     const struct rlimit limit = {most, most};
     int ready[2];
@@ -343,11 +406,21 @@ static void threads_by_cpu(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(futexes),       cmocka_unit_test(cpu_lists),      cmocka_unit_test(reader_writer_locks),
-        cmocka_unit_test(tracing_files), cmocka_unit_test(tracing_on),     cmocka_unit_test(cycles),
-        cmocka_unit_test(turns),         cmocka_unit_test(memory_limits),  cmocka_unit_test(last_children),
-        cmocka_unit_test(tasks_limits),  cmocka_unit_test(mounts),         cmocka_unit_test(jobs),
-        cmocka_unit_test(file_locks),    cmocka_unit_test(threads_by_cpu), cmocka_unit_test(process_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(futexes),
+                                       cmocka_unit_test(cpu_lists),
+                                       cmocka_unit_test(reader_writer_locks),
+                                       cmocka_unit_test(tracing_files),
+                                       cmocka_unit_test(tracing_on),
+                                       cmocka_unit_test(cycles),
+                                       cmocka_unit_test(turns),
+                                       cmocka_unit_test(memory_limits),
+                                       cmocka_unit_test(last_children),
+                                       cmocka_unit_test(reading_children),
+                                       cmocka_unit_test(tasks_limits),
+                                       cmocka_unit_test(mounts),
+                                       cmocka_unit_test(jobs),
+                                       cmocka_unit_test(file_locks),
+                                       cmocka_unit_test(threads_by_cpu),
+                                       cmocka_unit_test(process_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
