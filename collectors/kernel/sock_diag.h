@@ -6,7 +6,7 @@
 #include <linux/netlink.h>
 #include <stddef.h>
 
-// A socket of the calling thread's network namespace for dumps, whose replies are waited for a second at most. -errno.
+// A socket for dumps of the calling thread's network namespace, with a time-out of 1 s for each reply. -errno.
 int sock_diag_open(void);
 // Sends the request and calls fn for each message of the replies that has at least message_bytes of its structure. 0 or
 // -errno.

@@ -1,10 +1,10 @@
 // Look-ups of names that wait for their name server: UDP sockets with queries to port 53 that get no answer.
 //
-// Most resolvers connect their socket. The kernel lists such sockets by a filter of its own, so the question is cheap
-// and asked at every sample. A resolver closes the socket after the answer, but a socket may also be kept open for
-// later queries. So a wait must show: a thread of the owner sleeps in poll(2) on a few descriptors with a time-out, or
-// in recvmsg(2) of that socket; or, where the owner has an event loop, an earlier socket of it to the same server was
-// closed after seconds without an answer. For a socket that is not connected, as those of musl and Netty, queries.c
+// Most resolvers connect their socket. The kernel lists such sockets by a filter of its own, so a dump is cheap and
+// done at every sample. A resolver closes the socket after the answer, but a socket may also be kept open for later
+// queries. So a wait needs another sign: a thread of the owner sleeps in poll(2) on a few descriptors with a time-out,
+// or in recvmsg(2) of that socket; or, where the owner has an event loop, an earlier socket of it to the same server
+// was closed after seconds without an answer. For a socket that is not connected, as those of musl and Netty, queries.c
 // finds the server in the query itself; such a query is a wait until its answer arrives. Kernel document: sock_diag(7).
 #include <dirent.h>
 #include <math.h>

@@ -84,7 +84,7 @@ bool sockets_owner_waits(int32_t pid, uint64_t inode);
 struct tap;
 struct tap *tap_open(int *error); // NULL: -EPERM, or -EBUSY while enough of them are open; all are of one thread
 void tap_close(struct tap *tap);
-// fn is called for each datagram since the last call: its first bytes, from the IP header on, and when it was seen.
+// fn is called for each datagram since the last call: its first bytes, from the IP header on, and when it was captured.
 // False: others were dropped.
 bool tap_read(struct tap *tap, uint64_t now_ns,
               void (*fn)(void *context, const uint8_t *bytes, size_t size, uint64_t at_ns), void *context);

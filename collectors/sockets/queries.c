@@ -1,7 +1,8 @@
 // DNS queries without an answer, from the first bytes of datagrams, and the sockets that sent them.
 //
-// A query is paired with its answer by the local address and port and the ID. A name server that has answered a later
-// query does answer: what it was sent before is lost, and no wait. Document: RFC 1035, section 4.1.1.
+// A query is paired with its answer by the local address and port and the ID. An answer also ends the waits for
+// earlier queries to the same server: the server works, and those queries or their answers were lost. Document: RFC
+// 1035, section 4.1.1.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -58,7 +59,7 @@ static void query_sent(struct dns_queries *queries, struct dns_query *sent, uint
         struct dns_query *query = &queries->queries[i];
         if (!same_port(query, sent) || !same_server(query, sent))
             continue;
-        if (query->id == sent->id) { // again, or seen on another device
+        if (query->id == sent->id) { // sent again, or captured on another device
             query->last_ns = at_ns;
             return;
         }

@@ -44,7 +44,7 @@ static size_t taps; // that are open
 #define GO(skip) BPF_STMT(BPF_JMP | BPF_JA, skip)
 
 // Queries that leave, from the host itself or forwarded, and answers that arrive. So on a name server's own host its
-// clients are left out, and on "lo" each datagram is seen once. The first fragment of a long answer passes.
+// clients are left out, and on "lo" each datagram passes once. The first fragment of a long answer passes.
 static struct sock_filter filter[] = {
     /*  0 */ LOAD_META(SKF_AD_PROTOCOL),
     /*  1 */ EQUAL(ETH_P_IP, 0, 6),

@@ -3,11 +3,11 @@
 //
 // A resolver's socket lives for milliseconds if its answers come. So a UDP socket at a port that the kernel chose, not
 // connected and with nothing to read, that is there in two samples is a sign that a process may wait. Other sockets
-// live long too (senders of statistics, QUIC). So each gives that sign once, at its begin or that of ktop, and later
-// only while a thread of its owner sleeps as a resolver does. Then a tap is opened for seconds, which sees the queries
-// and the answers of the network namespace. Not seen: queries of a long-lived socket of an event loop that begin to
-// fail later; those in the queue of a neighbour that does not resolve, which never leave. Kernel documents:
-// sock_diag(7), packet(7).
+// live long too (senders of statistics, QUIC). So each gives that sign once, when the socket or ktop is new, and
+// later only while a thread of its owner sleeps as a resolver does. Then a tap is opened for seconds; it captures the
+// queries and the answers of the network namespace. Not found: queries of a long-lived socket of an event loop that
+// begin to fail later, and queries that wait for the resolution of a neighbour (ARP), because they never leave. Kernel
+// documents: sock_diag(7), packet(7).
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -86,7 +86,7 @@ struct counted {
 
 struct storm {
     int map, program, link;               // -1: none
-    int waits, wait_program, wait_link;   // of locks: where they begin; -1: none
+    int waits, wait_program, wait_link;   // the begin of waits for locks; -1: none
     bool missing;                         // the kernel does not have the tracepoint, or does not allow it
     uint64_t begin_ns, due_ns, likely_ns; // of the window; of the next one; when the counters last pointed to a storm
     struct counted top[ROWS_MAX];
@@ -165,7 +165,7 @@ static void storm_stop(struct storm *storm) {
     }
 }
 
-// The waits for locks that begin. False: not on this kernel.
+// Traces the begin of waits for locks. False: not on this kernel.
 static bool waits_start(struct storms *storms, struct storm *storm) {
     storm->waits = bpf_map(BPF_MAP_TYPE_HASH, sizeof(struct storm_wait_key), sizeof(struct storm_wait), WAITS_MAX);
     if (storm->waits < 0)
@@ -194,7 +194,7 @@ static void storm_start(struct storms *storms, enum storm_kind kind) {
         storm_stop(storm);
 }
 
-// What counts: the time that they wait, else how many there are.
+// By the time that they wait, where it is measured, else by the number of events.
 static bool is_more(const struct counted *a, const struct counted *b) {
     return a->waiting > b->waiting || (!(b->waiting > a->waiting) && a->per_s > b->per_s);
 }

@@ -68,7 +68,7 @@ struct group {
     uint64_t refused, read_ns;
 };
 
-// The tasks of a user, and two processes whose limit stands for that of all.
+// The tasks of a user, and two of its processes: their limit is taken as that of the user.
 struct user {
     const struct text *name; // borrowed
     double tasks, newest_s;
@@ -173,7 +173,7 @@ static void user_count(struct limits *limits, const union cell *row) {
     const struct suspects_columns *at = &limits->sample->at;
     const struct text *name = row[at->user].text;
     size_t i = 0;
-    if (!name || !strcmp(text_bytes(name), "root")) // whose limit does not hold
+    if (!name || !strcmp(text_bytes(name), "root")) // its limit is not enforced
         return;
     while (i < limits->n_users && text_compare(limits->users[i].name, name) != 0)
         i++;

@@ -167,7 +167,7 @@ uint32_t suspects_lock_cycle(const int *next, size_t n) {
     return 0;
 }
 
-// The lock of that futex, and who holds it.
+// The lock of that futex, and its holder.
 static void lock_find(struct threads *threads, struct address *address) {
     static const uint64_t futexes[] = {offsetof(struct rwlock, wrphase), offsetof(struct rwlock, writers_futex)};
     uint32_t words[sizeof(struct rwlock) / 4];

@@ -2,9 +2,10 @@
 //
 // A log daemon is a process that has a socket with the path of one open; its name does not count. Only for a busy
 // process the list of Unix sockets is read (/proc/PID/net/unix), and only for a busy daemon a BPF program counts, for
-// WINDOW_NS every few seconds, which threads send and read with which descriptors. The descriptors with most calls are
-// then looked up: a sender's socket is connected to one of the daemon. So no process is searched for its descriptors,
-// and other traffic of Unix sockets does not count. Kernel documents: unix(7), proc_pid_net(5), sock_diag(7).
+// WINDOW_NS every few seconds, the calls that send or read, by thread and descriptor. The descriptors with most calls
+// are then looked up: a sender's socket is connected to one of the daemon. So no process is searched for its
+// descriptors, and other traffic of Unix sockets does not count. Kernel documents: unix(7), proc_pid_net(5),
+// sock_diag(7).
 #include "collectors/suspects/logs.h"
 
 #include <dirent.h>
@@ -34,7 +35,7 @@
 #define FORGET_NS 2500000000ull // since it was busy
 #define KEYS_MAX 4096
 #define SENDERS_MAX 32   // descriptors that are looked up
-#define SENDERS_SHARE 64 // of fewer calls than one in so many lines, none is
+#define SENDERS_SHARE 64 // none with fewer calls than 1/64 of the lines
 #define SENT_MOST 1.25   // lines sent for each that is read, within the precision of the window
 #define LOOKS 16         // that are averaged
 #define LOOKS_LEAST 4

@@ -1,7 +1,7 @@
 // Programs that use much CPU time to read /proc of other processes: agents, and loops of ps or lsof. A busy process
 // whose time goes into the kernel is looked at several times a second: does it have a file of a process open? Programs
-// of a loop end too soon for that: of a process whose ended children used as much, the child of the moment is looked
-// at. Kernel document: Documentation/filesystems/proc.rst (/proc/PID/task/TID/children).
+// of a loop end too soon for that: of a process whose ended children used as much, the youngest children are looked at.
+// Kernel document: Documentation/filesystems/proc.rst (/proc/PID/task/TID/children).
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

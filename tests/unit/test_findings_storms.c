@@ -197,7 +197,7 @@ static const char *forks(const char *ended, const char *storms) {
     return rules_step();
 }
 
-// Threads that end are no tasks: who creates them is counted.
+// Threads that end are no tasks: their creator is counted.
 static void fork_storm(void **state) {
     (void)state;
     static const char one[] = "7|7|1|app|R|50|-";
