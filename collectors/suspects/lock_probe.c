@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "collectors/kernel/proc/file.h"
 #include "collectors/kernel/proc/memory.h"
 #include "collectors/kernel/proc/thread_walk.h"
-#include "collectors/kernel/tracefs/format.h"
 #include "collectors/suspects/locks.h"
 
 #ifndef FUTEX_LOCK_PI
@@ -79,9 +79,7 @@ struct threads {
 void suspects_text_of(int32_t tid, const char *file, char *out, size_t size) {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/%s", tid, file);
-    if (format_file(path, out, size) <= 0)
-        out[0] = '\0';
-    out[strcspn(out, "\n")] = '\0';
+    (void)proc_read_line(path, out, size);
 }
 
 static int thread_index(const struct threads *threads, int32_t tid) {
