@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collectors/kernel/proc/file.h"
@@ -329,6 +330,13 @@ static bool unnamed_take(void *context, uint64_t inode, const char *path) {
     return false;
 }
 
+static bool is_own_netns(uint32_t pid) {
+    char path[64];
+    struct stat own, of;
+    snprintf(path, sizeof(path), "/proc/%u/ns/net", pid);
+    return !stat("/proc/self/ns/net", &own) && !stat(path, &of) && own.st_ino == of.st_ino;
+}
+
 static void sendings_find(struct logs *logs, const struct daemon *daemon, const struct call_count *counts, size_t n,
                           double lines, struct sendings *out) {
     *out = (struct sendings){.of = logs};
@@ -341,11 +349,13 @@ static void sendings_find(struct logs *logs, const struct daemon *daemon, const 
         if (inode || kmsg)
             out->at[out->n++] = (struct sending){&counts[i], inode, kmsg, kmsg && !strcmp(daemon->socket, KMSG), false};
     }
-    unix_diag_dump(peer_take, out);
-    // Those of other network namespaces, and all if the kernel has no unix_diag.
-    for (size_t i = 0; i < out->n; i++)
-        if (!out->at[i].known)
-            sockets_each((int32_t)out->at[i].count->key.pid, unnamed_take, &out->at[i]);
+    bool dumped = !unix_diag_dump(peer_take, out);
+    // Those of other network namespaces, and all if the kernel has no unix_diag. Here the others are no Unix sockets.
+    for (size_t i = 0; i < out->n; i++) {
+        uint32_t pid = out->at[i].count->key.pid;
+        if (!out->at[i].known && !(dumped && is_own_netns(pid)))
+            sockets_each((int32_t)pid, unnamed_take, &out->at[i]);
+    }
 }
 
 // The process with most calls that send to the daemon, and not more than `most` of them per second. connected: only by
@@ -425,7 +435,8 @@ static void logs_sample(void *state, struct suspects_sample *sample) {
     if (logs->link >= 0) // the interval is shorter than the window
         window_take(logs);
     logs->sample = sample;
-    suspects_each(sample, task_take, logs);
+    if (!logs->missing)
+        suspects_each(sample, task_take, logs);
     table_builder_clear(logs->builder);
     for (size_t i = 0; i < DAEMONS_MAX; i++) {
         struct daemon *daemon = &logs->daemons[i];
