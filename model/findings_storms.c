@@ -133,8 +133,7 @@ static void check_kernel_lock(struct rule_ctx *ctx) {
     if (!ctx_storm(ctx, "kernel_locks", false, &source) || !(source.waiting >= LIMIT(kernel_lock, waiting)))
         return;
     ctx_report(ctx, source.waiting >= LIMIT(kernel_lock, warning_waiting) ? SEVERITY_WARNING : SEVERITY_INFO, "",
-               &source.culprit,
-               "%s: %.1f of its threads wait for a lock of the kernel (%s) on average, %s times per second",
+               &source.culprit, "%s: on average %.1f threads wait for a lock of the kernel (%s), %s times per second",
                culprit_name(&source.culprit, name, sizeof(name)), source.waiting,
                source.detail ? text_bytes(source.detail) : "?", ctx_format(ctx, UNIT_PER_S, source.per_s));
 }

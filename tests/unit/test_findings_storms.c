@@ -89,8 +89,8 @@ static void kernel_lock(void **state) {
         assert_string_equal(locks("kernel_locks|7|app|rwsem, to write|-|90000|90000|0.45"), "");
     locks("kernel_locks|7|app|rwsem, to write|-|210|250|0.5");
     assert_string_equal(locks("kernel_locks|7|app|rwsem, to write|-|210|250|0.5"),
-                        "info kernel_lock 7 app: app (pid 7): 0.5 of its threads wait for a lock of the kernel "
-                        "(rwsem, to write) on average, 210 times per second\n");
+                        "info kernel_lock 7 app: app (pid 7): on average 0.5 threads wait for a lock of the kernel "
+                        "(rwsem, to write), 210 times per second\n");
     assert_int_equal(strncmp(locks("kernel_locks|7|app|mutex|-|300|300|2.5"), "warning kernel_lock", 19), 0);
 }
 
