@@ -134,7 +134,7 @@ const struct finding_about finding_abouts[] = {
      "One thread cannot be faster than one CPU; at real-time priority it also disturbs others.",
      "See what it does in the pane profile."},
     {"growing_process", FINDING_WAITS, "memory_low memory_pressure compaction swapping major_faults",
-     "a process grows for {grows_s} or more so fast that memory (or its cgroup's limit) lasts less than {info_lasts_per_grown_s} per second of growth so far, and less than {lasts_s} (info); warning below {lasts_per_grown_s} per second of growth; critical below {critical_lasts_s}",
+     "a process grows for {info_grows_s} or more so fast that memory (or its cgroup's limit) lasts less than {info_lasts_per_grown_s} per second of growth so far, and less than {lasts_s} (info); warning from {grows_s} on, below {lasts_per_grown_s} per second of growth; critical below {critical_lasts_s}",
      "When memory ends, the kernel reclaims, swaps and then kills, and not always this process.",
      "Restart it before that, or give it a limit of its own (memory.max)."},
     {"tmpfs_memory", FINDING_WAITS, "memory_low memory_pressure swapping oom_kill",

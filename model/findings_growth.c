@@ -87,6 +87,8 @@ static void grower_report(struct rule_ctx *ctx, const struct grower *grower, con
         !(lasts_s <= fmin(LIMIT(growing_process, lasts_s), grows_s * LIMIT(growing_process, info_lasts_per_grown_s))))
         return;
     bool urgent = lasts_s <= grows_s * LIMIT(growing_process, lasts_per_grown_s);
+    if (!urgent && grows_s < LIMIT(growing_process, info_grows_s)) // many programs grow as they start
+        return;
     if (ctx->frame->end_ns - grower->rise_ns > STILL_NS)
         return;
     if (!left->cgroup && grower->available_kib - left->kib < grown * LIMIT(growing_process, missing_pct) / 100)

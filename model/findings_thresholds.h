@@ -39,7 +39,7 @@
     X(memory_bound, busy_pct, 50) X(memory_bound, bound_pct, 75) X(memory_bound, ipc, 0.8) \
     X(minor_faults, faults_per_s, 40000) X(minor_faults, system_pct, 20) \
     X(runaway_task, cpu_pct, 95) X(runaway_task, children_pct, 70) X(runaway_task, kernel_pct, 80) \
-    X(growing_process, rss_kib, 16384) X(growing_process, grown_kib, 65536) X(growing_process, grows_s, 4) X(growing_process, pause_s, 2) X(growing_process, lasts_s, 3600) X(growing_process, critical_lasts_s, 20) X(growing_process, lasts_per_grown_s, 40) X(growing_process, info_lasts_per_grown_s, 300) X(growing_process, missing_pct, 50) \
+    X(growing_process, rss_kib, 16384) X(growing_process, grown_kib, 65536) X(growing_process, grows_s, 4) X(growing_process, pause_s, 2) X(growing_process, lasts_s, 3600) X(growing_process, critical_lasts_s, 20) X(growing_process, lasts_per_grown_s, 40) X(growing_process, info_lasts_per_grown_s, 300) X(growing_process, info_grows_s, 6) X(growing_process, missing_pct, 50) \
     X(tmpfs_memory, lasts_s, 120) X(tmpfs_memory, fills_s, 3) X(tmpfs_memory, share_pct, 25) \
     X(huge_pages_unused, unused_pct, 10) X(huge_pages_unused, warning_unused_pct, 20) X(huge_pages_unused, warning_available_pct, 20) \
     X(slab_growth, lasts_s, 4) X(slab_growth, growth_kib_per_s, 8192) X(slab_growth, unreclaimable_pct, 20) X(slab_growth, warning_s, 600) \
@@ -49,7 +49,7 @@
     X(swapping, in_per_s, 100) X(swapping, critical_in_per_s, 2000) X(swapping, out_per_s, 1000) \
     X(major_faults, faults_per_s, 500) X(major_faults, critical_faults_per_s, 10000) \
     X(deleted_file, share_pct, 10) X(deleted_file, warning_used_pct, 90) X(deleted_file, critical_left_kib, 1024) X(deleted_file, size_kib, 16384) \
-    X(filesystem_full, left_pct, 2) X(filesystem_full, left_kib, 2097152) X(filesystem_full, critical_left_kib, 1024) X(filesystem_full, used_pct, 75) X(filesystem_full, full_in_s, 300) X(filesystem_full, full_soon_s, 45) X(filesystem_full, fills_s, 3) X(filesystem_full, creator_pct, 25) X(filesystem_full, size_kib, 16384) \
+    X(filesystem_full, left_pct, 2) X(filesystem_full, left_kib, 2097152) X(filesystem_full, critical_left_kib, 1024) X(filesystem_full, used_pct, 75) X(filesystem_full, full_in_s, 300) X(filesystem_full, full_soon_s, 20) X(filesystem_full, fills_s, 3) X(filesystem_full, creator_pct, 25) X(filesystem_full, size_kib, 16384) \
     X(disk_hung, stopped_s, 1) X(disk_hung, critical_stopped_s, 5) X(disk_hung, starved_s, 5) X(disk_hung, critical_starved_s, 30) X(disk_hung, discard_s, 10) X(disk_hung, critical_discard_s, 60) \
     X(dirty_throttled, held_pct, 25) X(dirty_throttled, others_held_pct, 10) X(dirty_throttled, full_pct, 30) \
     X(sync_storm, syncs_per_s, 50) X(sync_storm, stalled_pct, 30) \
@@ -59,7 +59,7 @@
     X(io_throttled, wait_us, 10000) X(io_throttled, latencies, 4) X(io_throttled, ios, 20) X(io_throttled, cgroup_ios, 10) X(io_throttled, limit_pct, 85) \
     X(stuck_task, blocked_s, 10) X(stuck_task, critical_blocked_s, 120) \
     X(blocked_tasks, per_cpu, 2) X(blocked_tasks, tasks, 4) X(blocked_tasks, critical_per_cpu, 8) X(blocked_tasks, critical_tasks, 32) \
-    X(crash_loop, crashes, 3) X(crash_loop, critical_crashes, 30) X(crash_loop, failures, 5) \
+    X(crash_loop, crashes, 3) X(crash_loop, critical_crashes, 30) X(crash_loop, failures, 8) \
     X(zombies, zombies, 10) X(zombies, warning_zombies, 200) \
     X(fork_storm, forks_per_s, 300) X(fork_storm, critical_forks_per_s, 3000) \
     X(proc_reader, cpu_pct, 25) X(proc_reader, open_pct, 40) X(proc_reader, child_open_pct, 25) X(proc_reader, lasts_s, 2.5) X(proc_reader, pressure_pct, 20) \

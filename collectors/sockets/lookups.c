@@ -185,9 +185,9 @@ static void dump(struct lookups *lookups) {
     lookups->dump_ns = sockets_next_dump(lookups->now_ns, begin, DUMP_SHARE, 0);
 }
 
-static size_t unconnected_look(struct lookups *lookups) {
+static size_t unconnected_look(struct lookups *lookups, const struct sockets_place *place) {
     lookups_unsee(lookups, true);
-    size_t busy = unconnected_sample(lookups->unconnected, lookups->now_ns, query_take, lookups);
+    size_t busy = unconnected_sample(lookups->unconnected, place, query_take, lookups);
     lookups_forget(lookups, true, true);
     return busy;
 }
@@ -402,7 +402,7 @@ static size_t lookups_sample(void *state, const struct sockets_place *place, str
     lookups->now_ns = place->now_ns;
     if (place->now_ns >= lookups->dump_ns)
         dump(lookups);
-    size_t busy = unconnected_look(lookups);
+    size_t busy = unconnected_look(lookups, place);
     waits_look(lookups);
     lookups->server_of = NULL;
     for (size_t i = 0; i < lookups->n && !lookups->server_of; i++)

@@ -134,7 +134,7 @@ struct unconnected *unconnected_new(void);
 void unconnected_free(struct unconnected *unconnected);    // closes the tap
 void unconnected_release(struct unconnected *unconnected); // closes the tap until the next sample
 // In the thread's network namespace. Calls fn for each socket with a query that has no answer. How much it has to do.
-size_t unconnected_sample(struct unconnected *unconnected, uint64_t now_ns,
+size_t unconnected_sample(struct unconnected *unconnected, const struct sockets_place *place,
                           void (*fn)(void *context, uint64_t inode, const char *server, uint64_t since_ns),
                           void *context);
 // Whether the socket was there in the last dump, and not connected.

@@ -28,7 +28,8 @@
 #define IDLE_NS (SECOND_NS * 36)
 #define REST_NS (SECOND_NS * 60)
 #define CHECK_NS (SECOND_NS * 2)
-#define CHECKED_MAX 4 // owners whose threads are read per sample
+#define PACKETS_MOST 200000 // per second, with an open tap: each costs 0.2 us
+#define CHECKED_MAX 4       // owners whose threads are read per sample
 #define SEARCH_NS (SECOND_NS * 30)
 #define LINKS 4096 // descriptors that are read per sample, while an owner is searched
 #define DUMP_SHARE 500
@@ -78,9 +79,9 @@ static void sockets_dump(struct unconnected *all) {
         if (all->sockets[i].seen || error)
             all->sockets[n++] = all->sockets[i];
     all->n = n;
-    all->dump_ns = sockets_next_dump(all->now_ns, begin, DUMP_SHARE, 0);
     if (all->found)
         dns_queries_match(all->found, all->sockets, all->n, all->now_ns);
+    all->dump_ns = sockets_next_dump(all->now_ns, begin, DUMP_SHARE, 0);
 }
 
 bool unconnected_is_open(const struct unconnected *all, uint64_t inode) {
@@ -167,8 +168,8 @@ void unconnected_release(struct unconnected *all) {
     all->found->n = 0;
 }
 
-static void tap_decide(struct unconnected *all) {
-    bool wanted = all->sign_ns && all->now_ns < all->sign_ns + STAY_NS;
+static void tap_decide(struct unconnected *all, double packets_per_s) {
+    bool wanted = all->sign_ns && all->now_ns < all->sign_ns + STAY_NS && !(packets_per_s > PACKETS_MOST);
     int error = 0;
     if (all->tap && all->now_ns >= all->idle_ns + IDLE_NS) {
         all->rest_ns = all->now_ns + REST_NS;
@@ -189,10 +190,10 @@ static void datagram_take(void *context, const uint8_t *bytes, size_t size, uint
     dns_queries_take(context, bytes, size, at_ns);
 }
 
-size_t unconnected_sample(struct unconnected *all, uint64_t now_ns,
+size_t unconnected_sample(struct unconnected *all, const struct sockets_place *place,
                           void (*fn)(void *context, uint64_t inode, const char *server, uint64_t since_ns),
                           void *context) {
-    all->now_ns = now_ns;
+    const uint64_t now_ns = all->now_ns = place->now_ns;
     if (all->denied)
         return 0;
     // Before the dump, so that it has the socket of each query that was read.
@@ -201,7 +202,7 @@ size_t unconnected_sample(struct unconnected *all, uint64_t now_ns,
     if (now_ns >= all->dump_ns)
         sockets_dump(all);
     size_t busy = signs_find(all);
-    tap_decide(all);
+    tap_decide(all, place->rates->packets);
     for (size_t i = 0; all->tap && i < all->n; i++) {
         const struct dns_query *query = dns_queries_oldest(all->found, all->sockets[i].inode);
         char server[DNS_ADDRESS_TEXT];

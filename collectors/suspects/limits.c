@@ -247,7 +247,8 @@ static void machine_look(struct limits *limits) {
                 (double)values[2], NAN);
     uint64_t tracked, most;
     if (proc_read_number("/proc/sys/net/netfilter/nf_conntrack_count", &tracked) &&
-        proc_read_number("/proc/sys/net/netfilter/nf_conntrack_max", &most) && (double)tracked >= (double)most * NEAR)
+        proc_read_number("/proc/sys/net/netfilter/nf_conntrack_max", &most) && most &&
+        (double)tracked >= (double)most * NEAR)
         row_add(limits, "nf_conntrack_max", NULL, 0, NULL, (double)tracked, (double)most, NAN);
     if (limits->threads >= limits->threads_max * NEAR)
         row_add(limits, "kernel.threads-max", NULL, limits->most_threads.pid, limits->most_threads.comm,

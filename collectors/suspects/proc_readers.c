@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/thread_walk.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/suspects/suspects.h"
 #include "model/columns.h"
@@ -25,6 +26,7 @@
 #define LOOK_MS 130
 #define FORGET_NS 2500000000ull // since it was busy
 #define PARENTS_MAX 16
+#define THREADS_MAX 32      // of a parent
 #define CHILDREN_MAX 4      // that are looked at: the youngest
 #define CHILDREN_BYTES 4096 // of the list of children that are read
 
@@ -108,10 +110,10 @@ size_t suspects_children_last(const char *text, int32_t *out, size_t most) {
     return n < most ? n : most;
 }
 
-static bool child_reads_now(int32_t pid) {
+static bool child_of_thread_reads(int32_t pid, int32_t tid) {
     char path[64], text[CHILDREN_BYTES];
     int32_t children[CHILDREN_MAX];
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, tid);
     long length = format_file(path, text, sizeof(text));
     if (length < 0 && length != -EFBIG)
         return false;
@@ -119,6 +121,20 @@ static bool child_reads_now(int32_t pid) {
         if (children[n] != getpid() && reads_now(children[n]))
             return true;
     return false;
+}
+
+// Any thread may start programs.
+static bool child_reads_now(int32_t pid) {
+    char path[64];
+    int32_t tid;
+    bool reads = false;
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    DIR *threads = opendir(path);
+    for (size_t n = 0; threads && !reads && n < THREADS_MAX && (tid = proc_next_id(threads)) >= 0; n++)
+        reads = child_of_thread_reads(pid, tid);
+    if (threads)
+        closedir(threads);
+    return reads;
 }
 
 static void reader_drop(struct reader *reader) {

@@ -130,14 +130,10 @@ static void process_look(void *context, const union cell *row) {
 }
 
 static void row_add(struct starved *starved, const struct followed *followed, double waited_pct) {
-    char comm[64];
     uint32_t slot = table_builder_add(starved->builder);
-    if (!suspects_thread_file(followed->pid, followed->tid, "comm", comm, sizeof(comm)))
-        comm[0] = '\0';
-    comm[strcspn(comm, "\n")] = '\0';
     table_builder_set_num(starved->builder, slot, TID, followed->tid);
     table_builder_set_num(starved->builder, slot, PID, followed->pid);
-    table_builder_set_text(starved->builder, slot, COMM, text_from(comm));
+    table_builder_set_text(starved->builder, slot, COMM, suspects_thread_comm(followed->pid, followed->tid));
     table_builder_set_num(starved->builder, slot, CPU, followed->cpu);
     table_builder_set_num(starved->builder, slot, WAITED, waited_pct);
 }

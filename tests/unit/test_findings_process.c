@@ -39,10 +39,10 @@ static void slow_growth(void **state) {
     (void)state;
     for (int i = 0; i < 4; i++)
         assert_string_equal(grows(100 + i * 20, 8000 - i * 20, NULL), "");
-    for (int i = 4; i < 6; i++)
-        grows(100 + i * 20, 8000 - i * 20, NULL);
-    assert_string_equal(grows(220, 7880, NULL),
-                        "info growing_process 11 leak: leak (pid 11) grows by 20.0M/s, 120M in 6 s: memory lasts 7 min "
+    for (int i = 4; i < 7; i++)
+        assert_string_equal(grows(100 + i * 20, 8000 - i * 20, NULL), "");
+    assert_string_equal(grows(240, 7860, NULL),
+                        "info growing_process 11 leak: leak (pid 11) grows by 20.0M/s, 140M in 7 s: memory lasts 7 min "
                         "at this rate (7.7G of 16.0G available)\n");
 }
 
@@ -135,9 +135,9 @@ static void crash_loop(void **state) {
         if (i < 4)
             assert_string_equal(crashes(6, 100 + i), "");
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 5; i++)
         assert_string_equal(crashes(256, 11), "");
-    assert_string_equal(crashes(512, 11), "info crash_loop 11 super: app failed 5 times in a row in the last minute "
+    assert_string_equal(crashes(512, 11), "info crash_loop 11 super: app failed 8 times in a row in the last minute "
                                           "(exit status 2, last PID 77); super (pid 11) starts it again\n");
 }
 
@@ -169,12 +169,12 @@ static void filling(void **state) {
     }
     // Half empty, but not for long: a copy of two seconds is no incident.
     for (int i = 0; i < 2; i++)
-        assert_string_equal(disk("/mnt|loop0|1048576|524288|26214", files), "");
+        assert_string_equal(disk("/mnt|loop0|1048576|524288|32768", files), "");
     rules_end(NULL);
     rules_start(NULL);
     for (int i = 0; i < 4; i++)
-        disk("/mnt|loop0|1048576|524288|26214", files);
-    assert_true(strstr(disk("/mnt|loop0|1048576|524288|26214", files), "will be full in 20 s at 25.6M/s"));
+        disk("/mnt|loop0|1048576|524288|32768", files);
+    assert_true(strstr(disk("/mnt|loop0|1048576|524288|32768", files), "will be full in 16 s at 32.0M/s"));
 }
 
 static const char *inodes(const char *creators, const char *storms) {
