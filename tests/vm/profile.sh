@@ -35,7 +35,7 @@ sed 's/^/truth /' /tmp/truth
 disk memory completion_nsec=10000
 (while :; do io_load /dev/$memory read 2000 1 4096 random >/dev/null; done) &
 reader=$!
-frames modules 3
+frames modules 6 # its names may come late: the kernel reads its list of symbols again, since it has a new module
 kill $reader
 echo "mapping symbols: $(grep -c ' \$[xd]' /proc/kallsyms)"
 none_left
