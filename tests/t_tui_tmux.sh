@@ -167,8 +167,9 @@ tm send-keys -l '99'
 keys Enter
 expect 'delay refused' '0.1 to 60'
 keys H
-expect 'threads' 'threads'
+expect 'threads' '^threads *$'
 keys H
+expect 'processes again' '^processes *$' # the collector's answer, which would replace what the next key says
 keys p
 expect 'pinned' 'pinned'
 expect 'the star in the bar' 'tasks\*'
