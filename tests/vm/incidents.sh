@@ -53,7 +53,13 @@ if [ -w $huge/hugepages-64kB/enabled ]; then # Linux 6.8: an emulated machine co
     fragment $((free * 85 / 100)) 64 >/tmp/fragment &
     taker=$!
     patience=60 told /tmp/fragment 1
-    frames_come $(($(wc -l </tmp/frames) + 14)) 60
+    # An emulated kernel takes seconds to attach the programs that count whose stalls they are.
+    i=0
+    until grep -q "\"kind\":\"compaction\"[^}]*\"culprit_pid\":$taker," /tmp/frames || [ $i -ge 600 ]; do
+        i=$((i + 1))
+        sleep 0.1
+    done
+    frames_come $(($(wc -l </tmp/frames) + 2)) 60
     grep compact_stall /proc/vmstat
     kill -9 $taker
     wait $taker
