@@ -225,7 +225,7 @@ const struct finding_about finding_abouts[] = {
      "{forks_per_s} tasks are created per second; critical from {critical_forks_per_s}",
      "Each costs about a millisecond of CPU, and none lives long enough to be seen in a list of processes.",
      "See which programs they are in the pane events with the preset exec."},
-    {"proc_reader", FINDING_WAITS, "runaway_task cpu_saturated cpu_pressure failing_calls",
+    {"proc_reader", FINDING_WAITS, "runaway_task cpu_saturated cpu_pressure failing_calls crash_loop",
      "a process uses {cpu_pct} of a CPU for {lasts_s} and has files of other processes in /proc open for {open_pct} of the time, or the programs that it starts again and again for {child_open_pct} (info); warning if tasks stall on CPU (PSI some {pressure_pct})",
      "A monitoring program should cost little: with thousands of tasks each of its rounds reads tens of thousands of files.",
      "Let it read less often, fewer files, or only the processes that it needs."},
