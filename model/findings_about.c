@@ -101,7 +101,7 @@ const struct finding_about finding_abouts[] = {
      "{interrupts_per_s} timer interrupts per second on one CPU (info); warning from {warning_interrupts_per_s}; of timers of one process",
      "Each interrupts its CPU, and keeps it from sleeping.",
      "Use longer periods, or one timer for several purposes; PR_SET_TIMERSLACK lets the kernel join timers."},
-    {"failing_calls", FINDING_WAITS, "runaway_task cpu_saturated cpu_pressure switch_storm",
+    {"failing_calls", FINDING_WAITS, "runaway_task cpu_saturated cpu_pressure switch_storm tcp_resets",
      "a system call of one process fails with the same error {calls_per_s} times per second",
      "The loop uses a CPU and does no work: it should wait for the event (poll, epoll), or end.",
      "See the call and its error in the pane syscalls; the program does not handle that error."},
