@@ -13,10 +13,15 @@ static double waiting_tasks(const struct rule_ctx *ctx) {
     return running < ctx->cpus ? 0 : running - ctx->cpus; // NAN stays NAN
 }
 
-// Whether these short-lived tasks are the children of one process, which is still there.
+// A process that starts programs again and again, and is still there.
+static bool is_loop(const struct heaviest *parent) {
+    return parent->child && parent->culprit.comm && parent->n >= 2;
+}
+
+// Whether these short-lived tasks are its children.
 static bool is_of_one(const struct heaviest *parent, const struct heaviest *tasks) {
-    return parent->child && parent->culprit.comm && parent->n >= 2 &&
-           !text_compare(parent->child, tasks->culprit.comm) && parent->value >= tasks->sum * CHILDREN_SHARE;
+    return is_loop(parent) && !text_compare(parent->child, tasks->culprit.comm) &&
+           parent->value >= tasks->sum * CHILDREN_SHARE;
 }
 
 // "stress-ng (pid 12) uses 198 % of one CPU", for all tasks of that name. The PID of a short-lived task is of no use.
@@ -183,8 +188,7 @@ const struct rule rule_interrupt_load = {.kind = "interrupt_load",
 // A script that starts programs again and again: none of them lives long enough to be named.
 static void children_report(struct rule_ctx *ctx, const struct heaviest *parent) {
     char key[32], name[64];
-    if (!(parent->value >= LIMIT(runaway_task, children_pct)) || parent->n < 2 || !parent->child ||
-        !parent->culprit.comm)
+    if (!(parent->value >= LIMIT(runaway_task, children_pct)) || !is_loop(parent))
         return;
     snprintf(key, sizeof(key), "%.0f children", parent->culprit.pid);
     ctx_report(ctx, SEVERITY_INFO, key, &parent->culprit,

@@ -39,15 +39,9 @@ static struct waiter longest_waiter(const struct rule_ctx *ctx, const struct tab
     return longest;
 }
 
-// A real-time task that uses a CPU.
-struct realtime {
-    struct culprit is;
-    double cpu, cpu_pct, priority;
-    double tid; // NAN: the first thread
-};
-
 // A real-time task alone on its CPU (a poller on an isolated CPU) is intended.
-static void realtime_report(struct rule_ctx *ctx, const struct table *tasks, const struct realtime *hog) {
+static void realtime_report(struct rule_ctx *ctx, const struct table *tasks, const struct culprit *culprit,
+                            const struct busy_thread_row *hog) {
     double pressure = ctx_series(ctx, IN(series, cpu_some_pct));
     const struct waiter waiter = longest_waiter(ctx, tasks, hog->cpu);
     // Pressure with idle CPUs is the same sign.
@@ -67,22 +61,10 @@ static void realtime_report(struct rule_ctx *ctx, const struct table *tasks, con
         snprintf(on, sizeof(on), " on CPU %.0f", hog->cpu);
     if (!isnan(hog->tid))
         snprintf(of, sizeof(of), ", thread %.0f,", hog->tid);
-    snprintf(key, sizeof(key), "%.0f", hog->is.pid);
-    ctx_report(ctx, SEVERITY_WARNING, key, &hog->is, "%s%s uses %.0f %% of one CPU%s%s: %s",
-               culprit_name(&hog->is, name, sizeof(name)), of, hog->cpu_pct, on,
+    snprintf(key, sizeof(key), "%.0f", culprit->pid);
+    ctx_report(ctx, SEVERITY_WARNING, key, culprit, "%s%s uses %.0f %% of one CPU%s%s: %s",
+               culprit_name(culprit, name, sizeof(name)), of, hog->cpu_pct, on,
                realtime_words(hog->priority, realtime, sizeof(realtime)), felt);
-}
-
-// At real-time priority.
-static bool realtime_thread(struct rule_ctx *ctx, double pid, struct realtime *out) {
-    struct busy_thread_row thread;
-    if (!ctx_busy_thread(ctx, pid, true, &thread) || thread.cpu_pct < LIMIT(realtime_hog, cpu_pct))
-        return false;
-    out->cpu_pct = thread.cpu_pct;
-    out->cpu = thread.cpu;
-    out->priority = thread.priority;
-    out->tid = thread.tid;
-    return true;
 }
 
 static void check_realtime_hog(struct rule_ctx *ctx) {
@@ -93,10 +75,17 @@ static void check_realtime_hog(struct rule_ctx *ctx) {
     const struct task_summary *summary = ctx_tasks(ctx);
     for (uint32_t i = 0; i < summary->n_hogs; i++) {
         const union cell *row = task_row(tasks, summary->hogs[i].culprit.pid);
-        struct realtime hog = {summary->hogs[i].culprit, row ? num_at(row, COL(def, tasks, cpu)) : NAN,
-                               summary->hogs[i].cpu_pct, summary->hogs[i].priority, NAN};
-        if (realtime_thread(ctx, hog.is.pid, &hog) || is_realtime(hog.priority))
-            realtime_report(ctx, tasks, &hog);
+        const struct culprit *culprit = &summary->hogs[i].culprit;
+        // The row of a process has the priority of its first thread.
+        const struct busy_thread_row first = {.tid = NAN,
+                                              .cpu = row ? num_at(row, COL(def, tasks, cpu)) : NAN,
+                                              .cpu_pct = summary->hogs[i].cpu_pct,
+                                              .priority = summary->hogs[i].priority};
+        struct busy_thread_row thread;
+        if (ctx_busy_thread(ctx, culprit->pid, true, &thread) && thread.cpu_pct >= LIMIT(realtime_hog, cpu_pct))
+            realtime_report(ctx, tasks, culprit, &thread);
+        else if (is_realtime(first.priority))
+            realtime_report(ctx, tasks, culprit, &first);
     }
 }
 

@@ -4,22 +4,9 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-// struct pt_regs: the layout is that of ptrace(2), and does not change.
-#if defined(__x86_64__)
-#define REGS_BYTES 168
-#define REGS_NUMBER 120 // orig_ax
-#define REGS_NUMBER_BYTES 8
-#define REGS_MODE 136 // cs
-#define IS_32_BIT(reg) BPF_JUMP_IF(BPF_JEQ, reg, 0x23)
-static const int16_t regs_args[CALL_ARGS] = {112, 104, 96, 56, 72, 64}; // di si dx r10 r8 r9
-#elif defined(__aarch64__)
-#define REGS_BYTES 288
-#define REGS_NUMBER 280 // syscallno
-#define REGS_NUMBER_BYTES 4
-#define REGS_MODE 264 // pstate: PSR_MODE32_BIT
-#define IS_32_BIT(reg) BPF_JUMP_IF(BPF_JSET, reg, 0x10)
-static const int16_t regs_args[CALL_ARGS] = {272, 8, 16, 24, 32, 40}; // orig_x0 x1 x2 x3 x4 x5
-#endif
+#include "collectors/kernel/bpf/regs.h"
+
+static const int16_t regs_args[CALL_ARGS] = REGS_ARGUMENTS;
 
 #define STACK_REGS (-(int)(8 + REGS_BYTES))
 #define AT(field) ((int16_t)offsetof(struct call_record, field))
@@ -136,7 +123,7 @@ void call_program(struct bpf_code *code, const bool *wanted, uint32_t self, cons
     exits[n_exits++] = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, (int)self));
     regs_read(code, STACK_REGS, REGS_BYTES, 0);
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, BPF_REG_10, STACK_REGS + REGS_MODE));
-    exits[n_exits++] = bpf_put(code, IS_32_BIT(BPF_REG_1));
+    exits[n_exits++] = bpf_put(code, REGS_IS_32_BIT(BPF_REG_1));
     exits[n_exits++] = bpf_put_scratch(code, OUT, recorder);
     header_write(code, offsets);
     bpf_put(code, BPF_MOVE_IMM(END, sizeof(struct call_record)));

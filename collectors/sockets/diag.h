@@ -43,7 +43,7 @@ void diag_owners_free(struct diag_owners *owners);
 // The inodes to search for, of which the last search found nothing; restarts the search. Copied.
 void diag_owners_want(struct diag_owners *owners, const uint64_t *inodes, size_t n);
 bool diag_owners_searching(const struct diag_owners *owners); // it is not complete yet
-// Reads at most `links` descriptors. True: the search is complete, or there is none.
+// Reads at most `links` descriptors. True: the search is complete, or none was begun.
 // fn is called for each of the inodes that was found, with its process.
 int diag_owners_search(struct diag_owners *owners, size_t links, void (*fn)(void *context, uint64_t inode, int32_t pid),
                        void *context);

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
+#include "collectors/kernel/bpf/regs.h"
 #include "collectors/storms/storms.h"
 
 #define KEY (-16)   // struct storm_key, or storm_wait_key
@@ -10,25 +11,13 @@
 #define ERROR_MAX 4095
 #define LOCK_SPINS 1 // LCB_F_SPIN of contention_begin
 
-#if defined(__x86_64__)
-#define CALL_NUMBER 120 // struct pt_regs: orig_ax
-#elif defined(__aarch64__)
-#define CALL_NUMBER 280 // struct pt_regs: syscallno
-#endif
-
 // ctx: the registers, the result. Returns a jump that is taken for other calls than fsync and fdatasync, if `sync`.
 static size_t put_result(struct bpf_code *code, bool sync) {
     size_t other = 0;
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_7, 0));
-#ifdef CALL_NUMBER
-    bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_10, READ, 0));
+#ifdef REGS_NUMBER
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_3, BPF_REG_6, 0));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_3, CALL_NUMBER));
-    bpf_put(code, BPF_MOVE(BPF_REG_1, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_1, READ));
-    bpf_put(code, BPF_MOVE_IMM(BPF_REG_2, 4));
-    bpf_put(code, BPF_HELPER(BPF_FUNC_probe_read_kernel));
-    bpf_put(code, BPF_LOAD(BPF_W, BPF_REG_7, BPF_REG_10, READ));
+    bpf_put_word(code, BPF_REG_7, READ, REGS_NUMBER);
     bpf_put(code, BPF_AND_IMM(BPF_REG_7, 0xffff));
     if (sync) {
         size_t is = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_7, SYS_fsync));

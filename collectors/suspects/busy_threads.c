@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/kernel/proc/file.h"
 #include "collectors/kernel/proc/thread_walk.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/suspects/suspects.h"
@@ -80,19 +81,13 @@ bool suspects_thread_times(int32_t pid, int32_t tid, unsigned long long *cpu_ns,
            sscanf(text, "%llu %llu", cpu_ns, delay_ns) == 2;
 }
 
-const struct text *suspects_thread_comm(int32_t pid, int32_t tid) {
-    char comm[64];
-    if (!suspects_thread_file(pid, tid, "comm", comm, sizeof(comm)))
-        comm[0] = '\0';
-    comm[strcspn(comm, "\n")] = '\0';
-    return text_from(comm);
-}
-
 static void row_add(struct busy *busy, const struct busy_thread *thread, double cpu_pct) {
+    char comm[32];
+    (void)proc_read_comm(thread->tid, comm, sizeof(comm)); // "" if it has ended
     uint32_t slot = table_builder_add(busy->builder);
     table_builder_set_num(busy->builder, slot, TID, thread->tid);
     table_builder_set_num(busy->builder, slot, PID, thread->pid);
-    table_builder_set_text(busy->builder, slot, COMM, suspects_thread_comm(thread->pid, thread->tid));
+    table_builder_set_text(busy->builder, slot, COMM, text_from(comm));
     table_builder_set_num(busy->builder, slot, CPU, thread->cpu);
     table_builder_set_num(busy->builder, slot, PRIORITY, (double)thread->priority);
     table_builder_set_num(busy->builder, slot, CPU_PCT, cpu_pct);

@@ -76,12 +76,6 @@ struct threads {
     size_t n;
 };
 
-void suspects_text_of(int32_t tid, const char *file, char *out, size_t size) {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/%s", tid, file);
-    (void)proc_read_line(path, out, size);
-}
-
 static int thread_index(const struct threads *threads, int32_t tid) {
     for (size_t i = 0; i < threads->n; i++)
         if (threads->tids[i] == tid)
@@ -226,8 +220,10 @@ void suspects_lock_probe(int32_t pid, struct lock_probe *out) {
     out->cycle = suspects_lock_cycle(next, threads.n);
     if (!out->holder)
         return;
-    suspects_text_of(out->holder, "comm", out->holder_comm, sizeof(out->holder_comm));
-    suspects_text_of(out->holder, "wchan", out->holder_in, sizeof(out->holder_in));
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/wchan", out->holder);
+    (void)proc_read_comm(out->holder, out->holder_comm, sizeof(out->holder_comm));
+    (void)proc_read_line(path, out->holder_in, sizeof(out->holder_in));
     if (!strcmp(out->holder_in, "0"))
         out->holder_in[0] = '\0';
 }

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/file.h"
 #include "collectors/kernel/proc/thread_walk.h"
 #include "collectors/kernel/slow_calls.h"
 #include "model/columns.h"
@@ -245,8 +246,7 @@ static void row_add(struct locks *locks, const struct followed *followed) {
         turns = NAN;
     else
         sum = followed->turns.waiters * n;
-    suspects_text_of(followed->pid, "comm", comm, sizeof(comm));
-    if (!comm[0]) // it has ended
+    if (proc_read_comm(followed->pid, comm, sizeof(comm))) // it has ended
         return;
     uint32_t slot = table_builder_add(locks->builder);
     table_builder_set_num(locks->builder, slot, PID, followed->pid);

@@ -17,8 +17,6 @@ bool suspects_futex_is_lock(const struct proc_syscall *call, const uint32_t word
 bool suspects_rwlock_is(const struct proc_syscall *call, const uint32_t words[8],
                         bool (*is_thread)(void *context, int32_t tid), void *context, uint32_t threads,
                         int32_t *holder);
-// The first line of /proc/TID/FILE; "": it cannot be read.
-void suspects_text_of(int32_t tid, const char *file, char *out, size_t size);
 
 #define LOCK_OTHERS_MAX 64
 

@@ -2,19 +2,12 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
+#include "collectors/kernel/bpf/regs.h"
 #include "collectors/suspects/logs.h"
 
 #define KEY (-16)
 #define VALUE (-24)
 #define WORD (-32)
-
-#if defined(__x86_64__)
-#define CALL_NUMBER 120    // struct pt_regs: orig_ax
-#define FIRST_ARGUMENT 112 // di
-#elif defined(__aarch64__)
-#define CALL_NUMBER 280    // struct pt_regs: syscallno
-#define FIRST_ARGUMENT 272 // orig_x0
-#endif
 
 static const int32_t sends[] = {SYS_sendto, SYS_sendmsg, SYS_write, SYS_writev, SYS_sendmmsg};
 static const int32_t reads[] = {SYS_recvfrom, SYS_recvmsg, SYS_read, SYS_readv, SYS_recvmmsg};
@@ -28,19 +21,7 @@ bool logs_send_waits(const struct proc_syscall *call, uint32_t fd) {
     return false;
 }
 
-#ifdef CALL_NUMBER
-// Reads 4 bytes of the registers (R8) into a register.
-static void put_word(struct bpf_code *code, uint8_t reg, int32_t offset) {
-    bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_10, WORD, 0));
-    bpf_put(code, BPF_MOVE(BPF_REG_3, BPF_REG_8));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_3, offset));
-    bpf_put(code, BPF_MOVE(BPF_REG_1, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_1, WORD));
-    bpf_put(code, BPF_MOVE_IMM(BPF_REG_2, 4));
-    bpf_put(code, BPF_HELPER(BPF_FUNC_probe_read_kernel));
-    bpf_put(code, BPF_LOAD(BPF_W, reg, BPF_REG_10, WORD));
-}
-
+#ifdef REGS_NUMBER
 // Adds 1 to the value of the key on the stack.
 static void put_count(struct bpf_code *code, int map) {
     bpf_put_lookup(code, map, KEY);
@@ -56,12 +37,14 @@ static void put_count(struct bpf_code *code, int map) {
 
 // ctx of sys_exit: the registers, the result.
 bool logs_program(struct bpf_code *code, int map) {
+    static const int16_t arguments[] = REGS_ARGUMENTS;
     size_t at_send[SENDS], at_read[READS];
     code->n = 0;
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_8, BPF_REG_1, 0));
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_6, BPF_REG_1, 8));
     size_t failed = bpf_put(code, BPF_JUMP_IF(BPF_JSLT, BPF_REG_6, 0));
-    put_word(code, BPF_REG_7, CALL_NUMBER);
+    bpf_put(code, BPF_MOVE(BPF_REG_3, BPF_REG_8));
+    bpf_put_word(code, BPF_REG_7, WORD, REGS_NUMBER);
     for (size_t i = 0; i < SENDS; i++)
         at_send[i] = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_7, sends[i]));
     for (size_t i = 0; i < READS; i++)
@@ -75,7 +58,8 @@ bool logs_program(struct bpf_code *code, int map) {
         bpf_land(code, at_send[i]);
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_9, 0));
     bpf_land(code, is);
-    put_word(code, BPF_REG_7, FIRST_ARGUMENT);
+    bpf_put(code, BPF_MOVE(BPF_REG_3, BPF_REG_8));
+    bpf_put_word(code, BPF_REG_7, WORD, arguments[0]);
     bpf_put(code, BPF_ADD_REG(BPF_REG_9, BPF_REG_7));
     bpf_put(code, BPF_HELPER(BPF_FUNC_get_current_pid_tgid));
     bpf_put(code, BPF_STORE(BPF_W, BPF_REG_10, KEY + 4, BPF_REG_0));

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/kernel/proc/file.h"
 #include "collectors/kernel/proc/thread_walk.h"
 #include "collectors/suspects/suspects.h"
 #include "model/columns.h"
@@ -130,10 +131,12 @@ static void process_look(void *context, const union cell *row) {
 }
 
 static void row_add(struct starved *starved, const struct followed *followed, double waited_pct) {
+    char comm[32];
+    (void)proc_read_comm(followed->tid, comm, sizeof(comm)); // "" if it has ended
     uint32_t slot = table_builder_add(starved->builder);
     table_builder_set_num(starved->builder, slot, TID, followed->tid);
     table_builder_set_num(starved->builder, slot, PID, followed->pid);
-    table_builder_set_text(starved->builder, slot, COMM, suspects_thread_comm(followed->pid, followed->tid));
+    table_builder_set_text(starved->builder, slot, COMM, text_from(comm));
     table_builder_set_num(starved->builder, slot, CPU, followed->cpu);
     table_builder_set_num(starved->builder, slot, WAITED, waited_pct);
 }

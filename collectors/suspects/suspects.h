@@ -87,7 +87,6 @@ void suspects_cpu_list(const cpu_set_t *mask, size_t bytes, char *out, size_t si
 
 // busy_threads.c: a file of a thread, as text; CPU time and run delay of its schedstat. False: it is gone.
 bool suspects_thread_file(int32_t pid, int32_t tid, const char *file, char *out, size_t size);
-const struct text *suspects_thread_comm(int32_t pid, int32_t tid); // a reference; "": it is gone
 bool suspects_thread_times(int32_t pid, int32_t tid, unsigned long long *cpu_ns, unsigned long long *delay_ns);
 // State, priority (18th field) and CPU of the text of /proc/PID/task/TID/stat. False: it is no such text.
 bool suspects_thread_parse(const char *stat, char *state, long *priority, int *cpu);

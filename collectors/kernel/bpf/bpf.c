@@ -40,6 +40,16 @@ void bpf_put_pointer(struct bpf_code *code, int16_t stack, int32_t offset) {
     bpf_put(code, BPF_HELPER(BPF_FUNC_probe_read_kernel));
 }
 
+void bpf_put_word(struct bpf_code *code, uint8_t reg, int16_t stack, int32_t offset) {
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_3, offset));
+    bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_10, stack, 0));
+    bpf_put(code, BPF_MOVE(BPF_REG_1, BPF_REG_10));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_1, stack));
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_2, 4));
+    bpf_put(code, BPF_HELPER(BPF_FUNC_probe_read_kernel));
+    bpf_put(code, BPF_LOAD(BPF_W, reg, BPF_REG_10, stack));
+}
+
 void bpf_put_lookup(struct bpf_code *code, int map_fd, int16_t key) {
     bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
     bpf_put(code, BPF_ADD_IMM(BPF_REG_2, key));

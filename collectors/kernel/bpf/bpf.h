@@ -42,6 +42,8 @@ void bpf_put_map_value(struct bpf_code *code, uint8_t reg, int map_fd);
 // Reads the kernel's pointer at R3 + offset to the 8 bytes of the stack at `stack`; 0 where it cannot be read. Changes
 // the caller-saved registers.
 void bpf_put_pointer(struct bpf_code *code, int16_t stack, int32_t offset);
+// The same for 4 bytes, into a register.
+void bpf_put_word(struct bpf_code *code, uint8_t reg, int16_t stack, int32_t offset);
 // Look up the key at that offset of the stack in the map (R0: its value's address, or 0); put the value there.
 void bpf_put_lookup(struct bpf_code *code, int map_fd, int16_t key);
 void bpf_put_update(struct bpf_code *code, int map_fd, int16_t key, int16_t value, int flags);
