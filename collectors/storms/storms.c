@@ -291,9 +291,10 @@ static void detail_set(struct storms *storms, uint32_t slot, const struct storm_
         return;
     syscalls_name(SYSCALLS_ABI_NATIVE, detail >> 16, name, sizeof(name));
     table_builder_set_text(storms->builder, slot, DETAIL, text_from(name));
-    if (!(detail & 0xffff))
+    uint32_t error = detail & 0xffff;
+    if (!error)
         return;
-    syscalls_error_name(detail & 0xffff, name, sizeof(name));
+    syscalls_error_name(syscalls_is_restart(-(int64_t)error) ? EINTR : error, name, sizeof(name));
     table_builder_set_text(storms->builder, slot, ERROR, text_from(name));
 }
 

@@ -2,14 +2,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "collectors/kernel/proc/syscall_names.h"
 #include "collectors/syscalls/pair_private.h"
 #include "model/text.h"
 
 #define ERROR_MAX 4095
-// Kernel-internal results of calls that a signal interrupted; programs never see them.
-#define ERESTART_FIRST 512
-#define ERESTART_LAST 516
-#define ERESTART_NOT 515 // ENOIOCTLCMD, in between
 
 #define unlikely(condition_) __builtin_expect(condition_, 0)
 
@@ -218,14 +215,10 @@ void syscalls_count_untimed(struct syscalls_pair *pair, struct syscalls_thread *
         error_count(pair, cell, (uint32_t)-ret);
 }
 
-static bool is_restart(int64_t ret) {
-    return ret <= -ERESTART_FIRST && ret >= -ERESTART_LAST && ret != -ERESTART_NOT;
-}
-
 // A call that returned an error. True when the program does not see it: the call is not over.
 static bool failed(struct syscalls_pair *pair, struct syscalls_thread *thread, struct syscalls_cell *cell, int64_t ret,
                    uint64_t ts) {
-    if (!is_restart(ret)) {
+    if (!syscalls_is_restart(ret)) {
         struct syscalls_error *error = error_count(pair, cell, (uint32_t)-ret);
         if (error)
             keep_failed(pair, error, thread, ts);
@@ -307,7 +300,7 @@ static void exit_rare(struct syscalls_pair *pair, struct syscalls_thread *thread
         thread->owner ^= (uint32_t)SYSCALLS_ABI_32 << 30;
         return;
     }
-    if (id < 0 || is_restart(ret) || (is_clone(pair, thread, id) && ret == 0))
+    if (id < 0 || syscalls_is_restart(ret) || (is_clone(pair, thread, id) && ret == 0))
         return;
     syscalls_count_untimed(pair, thread, id, ret);
     pair->unpaired++;

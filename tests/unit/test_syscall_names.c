@@ -104,6 +104,9 @@ static void shown(void **state) {
     assert_string_equal(name, "ENOENT");
     syscalls_error_name(524, name, sizeof(name));
     assert_string_equal(name, "524");
+    for (int64_t error = 0; error < 600; error++)
+        assert_int_equal(syscalls_is_restart(-error), error == 512 || error == 513 || error == 514 || error == 516);
+    assert_false(syscalls_is_restart(512));
 }
 
 int main(void) {

@@ -2,6 +2,7 @@
 #ifndef COLLECTORS_KERNEL_SYSCALL_NAMES_H
 #define COLLECTORS_KERNEL_SYSCALL_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,11 @@ int32_t syscalls_number_of(enum syscalls_machine machine, const char *name);
 void syscalls_name(enum syscalls_abi abi, uint32_t number, char *out, size_t size);
 // The name without its table, or NULL.
 const char *syscalls_plain_name(enum syscalls_abi abi, uint32_t number);
+// Results of the kernel for calls that a signal interrupted (ERESTARTSYS to ERESTART_RESTARTBLOCK, without ENOIOCTLCMD
+// in between): programs never see them.
+static inline bool syscalls_is_restart(int64_t result) {
+    return result <= -512 && result >= -516 && result != -515;
+}
 // "ENOENT"; a number if it has no name.
 void syscalls_error_name(uint32_t error, char *out, size_t size);
 
