@@ -74,6 +74,8 @@ struct collect_options {
     struct test_options test;
 };
 
+#define COLLECTOR_INPUTS 3
+
 // The argument of every callback.
 struct collector_run {
     void *state; // the collector's own, set in open, freed in close
@@ -89,7 +91,7 @@ struct collector_run {
     _Atomic(const char *) waits_for;
     uint32_t drain_ms;  // set in open, sample or drain: drain at least this often between ticks; 0: never
     atomic_bool detail; // a part that needs "NAME.detail" is shown: read at every sample what else is read rarely
-    const struct section *input; // sample: the last section of collector.input; NULL: none yet
+    const struct section *inputs[COLLECTOR_INPUTS]; // sample: the last sections of collector.inputs; NULL: none yet
     // May be called in sample and drain: delivers an incomplete section early (a long first scan).
     void (*publish)(struct collector_run *run, struct section *take);
 };
@@ -109,9 +111,9 @@ struct collector {
     // "block": names the section, the table, the file, the tracefs instance, and the thread ktop-block, truncated by
     // the kernel to 15 characters (ktop-cpu_counte)
     const char *name;
-    const char *help;  // one sentence: its source and its cost
-    const char *input; // another collector, whose last section is run->input in sample; NULL: none
-    bool always;       // cheap: runs all the time. Else only while a pane or a finding needs it
+    const char *help;                     // one sentence: its source and its cost
+    const char *inputs[COLLECTOR_INPUTS]; // other collectors, whose last sections are run->inputs in sample; NULL: none
+    bool always;                          // cheap: runs all the time. Else only while a pane or a finding needs it
     // The schema of its section, for --list columns, help and the man page; NULL-terminated arrays, or NULL.
     const struct series_def *series;
     size_t n_series;

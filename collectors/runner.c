@@ -34,7 +34,7 @@ struct worker {
     bool started, opened, poll_broken;
     atomic_bool wanted;
     atomic_ullong lease_ns; // it runs until then although no pane needs it (live.h); 0: no lease
-    atomic_bool ended;      // the thread's last store (release); pairs with the acquire in runner_stop
+    atomic_bool ended;      // the thread's last store (release); pairs with the acquire in threads_join
     uint64_t cpu_ns;        // the thread's CPU time at the last section
     uint64_t sampled_ns;    // end of the last section
     uint64_t opened_at_ns;  // last try
@@ -48,7 +48,7 @@ struct worker {
 
 struct runner {
     struct live *live;
-    int ended_fd; // eventfd: number of ended threads
+    int ended_fd; // eventfd: a thread has ended
     struct answer_box answers;
     atomic_ullong version; // of the last request
     atomic_bool stop;
@@ -112,9 +112,9 @@ static struct worker *worker_find(struct runner *runner, const char *name) {
     return NULL;
 }
 
-// A reference to the newest section of the worker's input collector, or NULL.
-static const struct section *input_get(struct worker *worker) {
-    struct worker *source = worker_find(worker->runner, worker->collector->input);
+// A reference to the newest section of that collector, or NULL.
+static const struct section *input_get(struct runner *runner, const char *name) {
+    struct worker *source = worker_find(runner, name);
     if (!source)
         return NULL;
     pthread_mutex_lock(&source->lock);
@@ -179,10 +179,13 @@ static void worker_sample(struct worker *worker) {
     run->end_ns = now;
     run->begin_ns = run->first ? now : worker->sampled_ns;
     struct section *section = section_new(worker->collector->name, run->begin_ns, run->end_ns);
-    run->input = input_get(worker);
+    for (size_t i = 0; i < COLLECTOR_INPUTS; i++)
+        run->inputs[i] = input_get(worker->runner, worker->collector->inputs[i]);
     int error = worker->collector->sample(run, section);
-    section_unref(run->input);
-    run->input = NULL;
+    for (size_t i = 0; i < COLLECTOR_INPUTS; i++) {
+        section_unref(run->inputs[i]);
+        run->inputs[i] = NULL;
+    }
     if (error) {
         section_unref(section);
         worker_fail(worker, error, "stopped");
@@ -355,7 +358,7 @@ static void *worker_main(void *argument) {
     }
     if (worker->opened)
         worker_close(worker);
-    atomic_store_explicit(&worker->ended, true, memory_order_release); // pairs with runner_stop
+    atomic_store_explicit(&worker->ended, true, memory_order_release); // pairs with threads_join
     event_raise(worker->runner->ended_fd);
     return NULL;
 }
@@ -430,7 +433,7 @@ struct runner *runner_new(struct live *live, const struct collect_options *optio
     runner->live = live;
     runner->n = n;
     live_hook(live, &hooks, runner);
-    runner->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+    runner->ended_fd = eventfd(0, EFD_CLOEXEC);
     answers_open(&runner->answers);
     for (size_t i = 0; i < n; i++) {
         struct worker *worker = &runner->workers[i];
@@ -450,11 +453,12 @@ struct runner *runner_new(struct live *live, const struct collect_options *optio
         if (!collectors[i]->always)
             live_pause(live, worker->slot, true);
     }
-    for (size_t i = 0; i < n; i++) {
-        struct worker *source = worker_find(runner, collectors[i]->input);
-        if (source)
-            source->is_input = true;
-    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < COLLECTOR_INPUTS; k++) {
+            struct worker *source = worker_find(runner, collectors[i]->inputs[k]);
+            if (source)
+                source->is_input = true;
+        }
     return runner;
 }
 
@@ -528,28 +532,28 @@ void runner_wake(struct runner *runner) {
         event_raise(runner->workers[i].wake_fd);
 }
 
-int runner_stop(struct runner *runner, uint32_t timeout_ms) {
-    uint64_t until = now_ns() + timeout_ms * 1000000ull, now;
-    size_t left = 0;
-    runner->hung = 0;
-    atomic_store(&runner->stop, true);
-    runner_wake(runner);
-    for (size_t i = 0; i < runner->n; i++)
-        left += runner->workers[i].started;
-    while (left && (now = now_ns()) < until) {
-        struct pollfd fd = {.fd = runner->ended_fd, .events = POLLIN};
-        if (poll(&fd, 1, (int)((until - now + 999999) / 1000000)) > 0) {
-            event_clear(runner->ended_fd);
-            left--;
-        }
-    }
+// The number of threads that have not ended.
+static int threads_join(struct runner *runner) {
+    int running = 0;
     for (size_t i = 0; i < runner->n; i++) {
         struct worker *worker = &runner->workers[i];
         if (worker->started && atomic_load_explicit(&worker->ended, memory_order_acquire)) {
             pthread_join(worker->thread, NULL);
             worker->started = false;
         }
-        runner->hung += worker->started;
+        running += worker->started;
+    }
+    return running;
+}
+
+int runner_stop(struct runner *runner, uint32_t timeout_ms) {
+    uint64_t until = now_ns() + timeout_ms * 1000000ull, now;
+    atomic_store(&runner->stop, true);
+    runner_wake(runner);
+    while ((runner->hung = threads_join(runner)) && (now = now_ns()) < until) {
+        struct pollfd fd = {.fd = runner->ended_fd, .events = POLLIN};
+        if (poll(&fd, 1, (int)((until - now + 999999) / 1000000)) > 0)
+            event_clear(runner->ended_fd);
     }
     return runner->hung;
 }

@@ -29,6 +29,10 @@ void session_close(void) {
     guard_stop();
 }
 
+bool session_has_instances(void) {
+    return instances_held() > 0;
+}
+
 const char *session_tracing_dir(const char **reason, const char **fix) {
     return tracing_dir(reason, fix);
 }

@@ -292,6 +292,10 @@ static bool explains(const struct held *cause, const struct held *held) {
         return false;
     if (a->device && b->device && !texts_equal(a->device, b->device))
         return false;
+    // What nothing is to blame for, and hurts little, is no explanation of what hurts.
+    if (cause->severity == SEVERITY_INFO && held->severity > SEVERITY_INFO && isnan(a->pid) && !a->device &&
+        !isnan(b->pid))
+        return false;
     return !finding_is_of_culprit(held->rule->kind) || isnan(a->pid) || isnan(b->pid) || a->pid == b->pid ||
            cause->serves == b->pid || (held->rule->by_name && texts_equal(a->comm, b->comm));
 }

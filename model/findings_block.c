@@ -242,10 +242,11 @@ static bool check_groups(struct rule_ctx *ctx) {
         snprintf(key, sizeof(key), "%c %.16s %s", text_bytes(kind)[0], text_bytes(culprit.device),
                  path_tail(text_bytes(name), 28));
         any = true;
-        ctx_report(ctx, SEVERITY_WARNING, key, &culprit,
-                   "%s of cgroup %s on %s wait %s before issue, disk latency %s: throttled, or the queue is full", verb,
+        bool root = !strcmp(text_bytes(name), "/"); // has no limit
+        ctx_report(ctx, root ? SEVERITY_INFO : SEVERITY_WARNING, key, &culprit,
+                   "%s of cgroup %s on %s wait %s before issue, disk latency %s: %sthe queue is full", verb,
                    text_bytes(name), text_bytes(culprit.device), ctx_format(ctx, UNIT_US, num_at(row, total) - own),
-                   ctx_format(ctx, UNIT_US, own));
+                   ctx_format(ctx, UNIT_US, own), root ? "" : "throttled, or ");
     }
     return any;
 }

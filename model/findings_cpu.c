@@ -97,6 +97,22 @@ const struct rule rule_cpu_saturated = {
     .level = {.kind = LEVEL_SERIES, .what = "PSI some", .names = {IN(series, cpu_some_pct)}},
     .check = check_cpu_saturated};
 
+// Whether nearly all of the waiting in run queues is that of a process with several threads.
+static bool waits_for_itself(const struct rule_ctx *ctx, double pid) {
+    const struct table *table = ctx_table(ctx, IN(tables, tasks));
+    const struct table_def *def = table ? table_def(table) : NULL;
+    double all = 0, own = 0, threads = 0;
+    size_t cursor = 0;
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        double wait = num_at(row, COL(def, tasks, run_queue_us));
+        bool is = num_at(row, COL(def, tasks, pid)) == pid;
+        all += wait > 0 ? wait : 0;
+        own += is && wait > 0 ? wait : 0;
+        threads = is ? num_at(row, COL(def, tasks, threads)) : threads;
+    }
+    return threads > 1 && own > 0 && own >= all * LIMIT(cpu_pressure, own_waits_pct) / 100;
+}
+
 static void check_cpu_pressure(struct rule_ctx *ctx) {
     double pressure = ctx_series(ctx, IN(series, cpu_some_pct));
     // Stalls while CPUs are idle: pinned tasks, a CPU limit, or one overloaded CPU. Wake-ups on an ordinary machine add
@@ -109,9 +125,10 @@ static void check_cpu_pressure(struct rule_ctx *ctx) {
     const char *why = ctx_tasks(ctx)->cpu.priority < 0 ? "a real-time task starves the others on its CPU"
                       : frame_table(ctx->frame, IN(tables, cpu_limits)) ? "pinned tasks?"
                                                                         : "pinned tasks or a CPU limit?";
-    ctx_report(ctx, SEVERITY_WARNING, "", &culprit,
+    bool own = waits_for_itself(ctx, culprit.pid);
+    ctx_report(ctx, own ? SEVERITY_INFO : SEVERITY_WARNING, "", &culprit,
                "%s: tasks stalled on CPU %.0f %% of the time with only %.1f of %.0f CPUs busy (%s)", cause, pressure,
-               ctx->busy_cpus, ctx->cpus, why);
+               ctx->busy_cpus, ctx->cpus, own ? "its own threads wait for each other" : why);
 }
 
 const struct rule rule_cpu_pressure = {

@@ -74,6 +74,10 @@ const char *culprit_name(const struct culprit *culprit, char *out, size_t size) 
     return out;
 }
 
+bool is_same_netns(const struct text *a, const struct text *b) {
+    return a && b ? !text_compare(a, b) : a == b;
+}
+
 void socket_key(char *out, size_t size, const char *address, const struct text *netns) {
     snprintf(out, size, "%s%s%s", netns ? text_bytes(netns) : "", netns ? " " : "", address);
 }
@@ -201,13 +205,14 @@ static struct heaviest sums_heaviest(const struct sums *sums) {
 // ---- tasks ----
 
 struct task_columns {
-    int pid, ppid, comm, state, cpu, system, rss, faults, read, write, started, ended, priority;
+    int pid, ppid, comm, state, cpu, on_cpu, system, rss, faults, read, write, started, ended, priority;
 };
 
 static struct task_columns task_columns(const struct table_def *def) {
     return (struct task_columns){
         .pid = COL(def, tasks, pid),
         .ppid = COL(def, tasks, ppid),
+        .on_cpu = COL(def, tasks, cpu),
         .comm = COL(def, tasks, comm),
         .state = COL(def, tasks, state),
         .cpu = COL(def, tasks, cpu_pct),
@@ -250,8 +255,19 @@ struct task_sums {
     bool program_blocked; // a task in state D that is no kernel thread
 };
 
-static void cpu_task_add(struct task_summary *tasks, struct sums *sums, const struct task_columns *at,
-                         const union cell *row, double wall_s) {
+double ctx_stolen_pct(const struct rule_ctx *ctx, double cpu) {
+    const struct table *table = ctx_table(ctx, IN(tables, cpus));
+    const struct table_def *def = table ? table_def(table) : NULL;
+    size_t cursor = 0;
+    for (const union cell *row; table && (row = table_next(table, &cursor));)
+        if (num_at(row, COL(def, cpus, cpu)) == cpu)
+            return fmax(0, num_at(row, COL(def, cpus, steal_pct)));
+    return 0;
+}
+
+static void cpu_task_add(struct rule_ctx *ctx, struct sums *sums, const struct task_columns *at,
+                         const union cell *row) {
+    struct task_summary *tasks = &ctx->tasks;
     struct culprit culprit = {num_at(row, at->pid), text_at(row, at->comm), NULL};
     double cpu = num_at(row, at->cpu), priority = num_at(row, at->priority);
     struct sum *sum = sums_add(sums, culprit.comm, culprit.pid, cpu);
@@ -262,12 +278,13 @@ static void cpu_task_add(struct task_summary *tasks, struct sums *sums, const st
     sum->last_s = fmax(sum->last_s, started);
     if (sum->pid == culprit.pid) {
         sum->priority = priority;
-        sum->fresh = wall_s - started < SHORT_LIVED_S;
+        sum->fresh = (double)ctx->frame->wall.tv_sec - started < SHORT_LIVED_S;
         sum->ended = ended;
     }
     // A whole CPU, less interrupts and short wake-ups of others. Real-time throttling limits a real-time task to 95 %.
-    if (cpu >= (priority < 0 ? LIMIT(realtime_hog, cpu_pct) : LIMIT(runaway_task, cpu_pct)) &&
-        tasks->n_hogs < HOGS_MAX) {
+    // What the hypervisor took, it took from the task.
+    double least = priority < 0 ? LIMIT(realtime_hog, cpu_pct) : LIMIT(runaway_task, cpu_pct);
+    if (cpu >= least / 2 && cpu + ctx_stolen_pct(ctx, num_at(row, at->on_cpu)) >= least && tasks->n_hogs < HOGS_MAX) {
         tasks->hogs[tasks->n_hogs].cpu_pct = cpu;
         tasks->hogs[tasks->n_hogs].system_pct = num_at(row, at->system);
         tasks->hogs[tasks->n_hogs].priority = priority;
@@ -275,14 +292,15 @@ static void cpu_task_add(struct task_summary *tasks, struct sums *sums, const st
     }
 }
 
-static void task_add(struct task_summary *tasks, struct task_sums *sums, const struct task_columns *at,
-                     const union cell *row, double wall_s) {
+static void task_add(struct rule_ctx *ctx, struct task_sums *sums, const struct task_columns *at,
+                     const union cell *row) {
+    struct task_summary *tasks = &ctx->tasks;
     struct culprit culprit = {num_at(row, at->pid), text_at(row, at->comm), NULL};
     double ppid = num_at(row, at->ppid);
     char state = text_bytes(text_at(row, at->state))[0];
     // Below 1 % a task saturates nothing.
     if (num_at(row, at->cpu) >= 1)
-        cpu_task_add(tasks, &sums->cpu, at, row, wall_s);
+        cpu_task_add(ctx, &sums->cpu, at, row);
     heaviest_update(&tasks->rss, num_at(row, at->rss), &culprit);
     heaviest_update(&tasks->faults, num_at(row, at->faults), &culprit);
     heaviest_update(&tasks->io, add_measured(num_at(row, at->read), num_at(row, at->write)), &culprit);
@@ -338,7 +356,7 @@ const struct task_summary *ctx_tasks(struct rule_ctx *ctx) {
     struct task_sums sums = {.cpu = {.by_name = true}};
     size_t cursor = 0;
     for (const union cell *row; (row = table_next(table, &cursor));)
-        task_add(tasks, &sums, &at, row, (double)ctx->frame->wall.tv_sec);
+        task_add(ctx, &sums, &at, row);
     tasks->cpu = sums_heaviest(&sums.cpu);
     tasks->zombies = heaviest_parent(table, &at, &sums.zombies);
     tasks->ended = heaviest_parent(table, &at, &sums.ended);
@@ -437,6 +455,38 @@ bool ctx_io_waiter(struct rule_ctx *ctx, struct heaviest *top) {
     *top = isnan(next.value) ? first : next;
     top->sum = most.sum;
     top->culprit.device = device;
+    return true;
+}
+
+bool ctx_program_io(struct rule_ctx *ctx, const struct text *device, struct program_io *out) {
+    const struct table *table = io_table(ctx);
+    const struct table_def *def = table ? table_def(table) : NULL;
+    struct sums sums = {.by_name = false};
+    size_t cursor = 0;
+    *out = (struct program_io){0};
+    if (!table || COL(def, by_process, total_us_per_s) < 0)
+        return false;
+    for (const union cell *row; (row = table_next(table, &cursor));) {
+        const struct text *where = text_at(row, COL(def, by_process, device)),
+                          *comm = text_at(row, COL(def, by_process, comm)),
+                          *op = text_at(row, COL(def, by_process, op));
+        double pid = num_at(row, COL(def, by_process, pid)), ios = num_at(row, COL(def, by_process, ios_per_s)),
+               wait = num_at(row, COL(def, by_process, total_us_per_s));
+        if (!where || (device && text_compare(where, device)))
+            continue;
+        bool writeback = comm && !strncmp(text_bytes(comm), "kworker", 7);
+        if (op && text_bytes(op)[0] == 'W' && ios > 0) {
+            *(writeback ? &out->writeback_writes : &out->writes) += ios;
+            out->write_bytes += writeback ? 0 : num_at(row, COL(def, by_process, bytes_per_s));
+        }
+        if (!(wait > 0) || ctx_is_kernel_thread(ctx, pid))
+            continue;
+        out->wait_us += wait;
+        sums_add(&sums, comm, pid, wait);
+    }
+    struct heaviest top = sums_heaviest(&sums);
+    out->most_us = isnan(top.value) ? 0 : top.sum;
+    sums_clear(&sums);
     return true;
 }
 

@@ -40,6 +40,12 @@ static double average_wait_us(const union cell *row, const struct device_columns
 // pressure, or without it in iowait; asynchronous I/O (aio, io_uring) shows in its latency. A healthy disk needs 20 ms
 // for one I/O at most; 50 ms mean a queue.
 
+// A program that waits for its own I/O, while no other one does, is a load.
+static bool is_alone(const struct program_io *programs) {
+    return programs->most_us > 0 &&
+           programs->wait_us - programs->most_us < LIMIT(disk_saturated, others_wait_pct) * 1e4;
+}
+
 struct io_waits {
     double some, full; // pressure
     bool tasks;        // wait noticeably
@@ -60,11 +66,14 @@ static void check_device(struct rule_ctx *ctx, const union cell *row, const stru
         snprintf(felt, sizeof(felt), "; tasks stalled on I/O %.0f %% of the time (PSI some)", waits->some);
     if (each >= LIMIT(disk_saturated, latency_us))
         snprintf(average, sizeof(average), ", average latency %s", ctx_format(ctx, UNIT_US, each));
+    struct program_io programs;
+    bool alone = ctx_program_io(ctx, device, &programs) && is_alone(&programs);
     // All non-idle tasks stall most of the time.
     bool critical =
         busy >= LIMIT(disk_saturated, critical_busy_pct) && waits->full >= LIMIT(disk_saturated, critical_full_pct);
     ctx_report(ctx,
-               critical                                                            ? SEVERITY_CRITICAL
+               alone                                                               ? SEVERITY_INFO
+               : critical                                                          ? SEVERITY_CRITICAL
                : waits->tasks || each >= LIMIT(disk_saturated, warning_latency_us) ? SEVERITY_WARNING
                                                                                    : SEVERITY_INFO,
                text_bytes(device), &culprit, "%s%s is %.0f %% busy with %s reads/s and %s writes/s, %.0f in flight%s%s",
@@ -123,7 +132,9 @@ static void check_io_pressure(struct rule_ctx *ctx) {
         snprintf(cause, sizeof(cause), "%s waits longest for I/O, on %s: ", culprit_name(&culprit, name, sizeof(name)),
                  text_bytes(culprit.device));
         // Other programs do not wait: this one reads a cold cache, for example.
-        if (top.value >= top.sum * LIMIT(io_pressure, alone_pct) / 100)
+        struct program_io programs;
+        if (ctx_program_io(ctx, NULL, &programs) &&
+            programs.most_us >= programs.wait_us * LIMIT(io_pressure, alone_pct) / 100)
             severity = SEVERITY_INFO;
     } else {
         where = "; disk latencies do not explain it: an I/O limit or a network file system?";
@@ -169,6 +180,14 @@ static void check_latency(struct rule_ctx *ctx, const struct hist *hist, double 
         char key[48], cause[128];
         snprintf(key, sizeof(key), "%s %c", text_bytes(device), op[0]);
         struct culprit culprit = io_culprit(ctx, device, cause, sizeof(cause));
+        struct program_io programs;
+        // Large writes of one program that nothing else waits behind, or the kernel's writeback, for which no task
+        // waits.
+        if (op[0] == 'W' && ctx_program_io(ctx, device, &programs) &&
+            ((is_alone(&programs) && programs.write_bytes >= LIMIT(disk_latency, bulk_kib) * 1024 * programs.writes) ||
+             (programs.writeback_writes > 0 &&
+              programs.writes <= programs.writeback_writes * LIMIT(disk_latency, program_writes_pct) / 100)))
+            severity = SEVERITY_INFO;
         ctx_report(ctx, severity, key, &culprit, "%s%s of %llu %s on %s: %s (p50 %s, max %s)", cause, quantile,
                    (unsigned long long)hist->count, limits[i].verb, text_bytes(device),
                    ctx_format(ctx, UNIT_US, slow_us), ctx_format(ctx, UNIT_US, hist_quantile(hist, 0.5) / divisor),

@@ -154,6 +154,19 @@ static struct culprit writer_of(struct rule_ctx *ctx, const struct text *mount, 
     return culprit;
 }
 
+// Where it is unknown which process filled it: the one whose calls fail most, though perhaps on another file system.
+static void refused_take(struct rule_ctx *ctx, struct culprit *culprit, char *out, size_t size) {
+    struct storm_row failing;
+    char name[64];
+    if (!ctx_storm(ctx, "no_space", true, &failing))
+        return;
+    culprit->pid = failing.culprit.pid;
+    culprit->comm = failing.culprit.comm;
+    snprintf(out, size, "; %s of %s fails with ENOSPC %s times per second",
+             failing.detail ? text_bytes(failing.detail) : "a call", culprit_name(culprit, name, sizeof(name)),
+             ctx_format(ctx, UNIT_PER_S, failing.per_s));
+}
+
 // The process that created most files, else one whose calls fail because none can be created.
 static struct culprit creator_of(struct rule_ctx *ctx, const struct text *mount, const struct text *device, char *out,
                                  size_t size) {
@@ -162,7 +175,6 @@ static struct culprit creator_of(struct rule_ctx *ctx, const struct text *mount,
     const struct table_def *def = table ? table_def(table) : NULL;
     const union cell *top = NULL;
     double most = 0;
-    struct storm_row failing;
     size_t cursor = 0;
     char name[64];
     out[0] = '\0';
@@ -187,12 +199,8 @@ static struct culprit creator_of(struct rule_ctx *ctx, const struct text *mount,
         culprit.comm = text_at(top, COL(def, file_creators, comm));
         snprintf(out, size, "; %s created %.0f of the %.0f latest ones, in %s",
                  culprit_name(&culprit, name, sizeof(name)), most, all, in);
-    } else if (ctx_storm(ctx, "calls", true, &failing) && !strcmp(text_bytes(failing.error), "ENOSPC")) {
-        culprit.pid = failing.culprit.pid;
-        culprit.comm = failing.culprit.comm;
-        snprintf(out, size, "; %s of %s fails with ENOSPC %s times per second",
-                 failing.detail ? text_bytes(failing.detail) : "a call", culprit_name(&culprit, name, sizeof(name)),
-                 ctx_format(ctx, UNIT_PER_S, failing.per_s));
+    } else {
+        refused_take(ctx, &culprit, out, size);
     }
     return culprit;
 }
@@ -209,6 +217,8 @@ static void writer_report(struct rule_ctx *ctx, const union cell *row, const str
         snprintf(cause, sizeof(cause), "; %s wrote %s just before", culprit_name(&culprit, name, sizeof(name)),
                  ctx_format(ctx, UNIT_KIB, filler->kib));
     }
+    if (isnan(culprit.pid) && severity == SEVERITY_CRITICAL)
+        refused_take(ctx, &culprit, cause, sizeof(cause));
     ctx_report(ctx, severity, path_tail(text_bytes(mount), 47), &culprit, "%s%s", sentence, cause);
     text_unref(comm);
 }

@@ -6,7 +6,7 @@
 
 // clang-format off
 #define FINDINGS_INPUTS(X) \
-    X(series, cache_mpki) X(series, cpu_idle_pct) X(series, cpu_iowait_pct) X(series, cpu_some_pct) \
+    X(series, cache_mpki) X(series, context_switches_per_s) X(series, cpu_idle_pct) X(series, cpu_iowait_pct) X(series, cpu_some_pct) \
     X(series, cpu_steal_pct) X(series, cpus_online) X(series, forks_per_s) X(series, io_full_pct) \
     X(series, io_some_pct) X(series, ipc) X(series, major_faults_per_s) X(series, mem_available_kib) \
     X(series, mem_total_kib) X(series, memory_full_pct) X(series, memory_some_pct) X(series, oom_kills_per_s) \
@@ -78,8 +78,8 @@
     X(dirty_waits, comm) X(dirty_waits, dirty_kib) X(dirty_waits, held_pct) X(dirty_waits, limit_kib) \
     X(dirty_waits, pid) X(dirty_waits, write_bytes_per_s) \
     X(tasks, cgroup) X(tasks, comm) X(tasks, context_switches_per_s) X(tasks, cpu) X(tasks, cpu_pct) X(tasks, ended_s) \
-    X(tasks, exit_code) X(tasks, major_faults_per_s) X(tasks, minor_faults_per_s) X(tasks, pid) X(tasks, ppid) X(tasks, priority) \
-    X(tasks, read_bytes_per_s) X(tasks, rss_kib) X(tasks, run_queue_us) X(tasks, started_s) X(tasks, state) \
+    X(tasks, exit_code) X(tasks, major_faults_per_s) X(tasks, minor_faults_per_s) X(tasks, netns) X(tasks, pid) X(tasks, ppid) X(tasks, priority) \
+    X(tasks, read_bytes_per_s) X(tasks, rss_kib) X(tasks, run_queue_us) X(tasks, started_s) X(tasks, state) X(tasks, threads) \
     X(tasks, system_pct) X(tasks, tid) X(tasks, write_bytes_per_s) \
     X(tables, busy_threads) X(busy_threads, comm) X(busy_threads, cpu) X(busy_threads, cpu_pct) X(busy_threads, pid) X(busy_threads, priority) X(busy_threads, tid) \
     X(tables, starved_threads) X(starved_threads, comm) X(starved_threads, cpu) X(starved_threads, pid) \
@@ -96,7 +96,8 @@
     X(tables, storms) X(storms, all_per_s) X(storms, comm) X(storms, detail) X(storms, error) X(storms, per_s) X(storms, pid) X(storms, waiting) \
     X(storms, what) X(tables, interrupts) X(interrupts, irq) X(interrupts, per_s) \
     X(memory, huge_page_kib) X(memory, huge_pages_free) X(memory, huge_pages_reserved) X(memory, huge_pages_total) \
-    X(memory, slab_kib) X(memory, slab_unreclaimable_kib) \
+    X(memory, page_tables_kib) X(memory, slab_kib) X(memory, slab_unreclaimable_kib) \
+    X(tables, page_tables) X(page_tables, comm) X(page_tables, page_tables_kib) X(page_tables, pid) X(page_tables, rss_kib) \
     X(interfaces, carrier_changes) \
     X(tables, log_senders) X(log_senders, comm) X(log_senders, cpu_pct) X(log_senders, lines_per_s) X(log_senders, pid) \
     X(log_senders, sender_comm) X(log_senders, sender_lines_per_s) X(log_senders, sender_pid) X(log_senders, socket) X(log_senders, waits_pct) \

@@ -1,5 +1,5 @@
-// Rules about memory that belongs to no process: huge pages that are reserved and unused, caches of the kernel, and
-// free memory in pieces that are too small.
+// Rules about memory that belongs to no process: huge pages that are reserved and unused, caches of the kernel, page
+// tables, and free memory in pieces that are too small.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,16 +37,40 @@ static void check_huge_pages_unused(struct rule_ctx *ctx) {
 const struct rule rule_huge_pages_unused = {
     .kind = "huge_pages_unused", .resource = "memory", .pane = "memory", .check = check_huge_pages_unused};
 
-// ---- slab ----
+// ---- what grows ----
 
 #define PAUSE_S 3    // without growth: it has ended
 #define STEP_KIB 512 // per frame: less is no growth
 #define GROWN_KIB 65536
+
+struct growth {
+    double since_kib, last_kib;
+    uint64_t since_ns, rise_ns; // 0: none yet
+};
+
+// How long it has been growing, and by how much. True: from now on.
+static bool growth_take(struct growth *growth, double kib, uint64_t now, double *seconds, double *grown) {
+    bool rises = growth->since_ns && kib > growth->last_kib + STEP_KIB, begins = false;
+    if (rises) {
+        growth->rise_ns = now;
+    } else if (!growth->since_ns || kib < growth->last_kib - STEP_KIB ||
+               now - growth->rise_ns > PAUSE_S * 1000000000ull) {
+        *growth = (struct growth){kib, kib, now, now};
+        begins = true;
+    }
+    growth->last_kib = kib;
+    *seconds = (double)(now - growth->since_ns) / 1e9;
+    *grown = kib - growth->since_kib;
+    return begins;
+}
+
+// ---- slab ----
+
 #define PATH_CALLS 5000 // per second, of the process that fills the cache of names
 
 struct slab_growth {
-    double since_kib, last_kib, since_unreclaimable_kib;
-    uint64_t since_ns, rise_ns; // 0: none yet
+    struct growth all;
+    double since_unreclaimable_kib;
 };
 
 static bool is_path_call(const char *call) {
@@ -98,16 +122,12 @@ static void check_slab_growth(struct rule_ctx *ctx) {
     double kib = memory_value(ctx, IN(memory, slab_kib)), fixed = memory_value(ctx, IN(memory, slab_unreclaimable_kib)),
            total = ctx_series(ctx, IN(series, mem_total_kib)),
            available = ctx_series(ctx, IN(series, mem_available_kib));
-    uint64_t now = ctx->frame->end_ns;
+    double seconds, grown, rate;
     if (isnan(kib))
         return;
-    bool rises = growth->since_ns && kib > growth->last_kib + STEP_KIB;
-    if (rises)
-        growth->rise_ns = now;
-    else if (!growth->since_ns || kib < growth->last_kib - STEP_KIB || now - growth->rise_ns > PAUSE_S * 1000000000ull)
-        *growth = (struct slab_growth){kib, kib, fixed, now, now};
-    growth->last_kib = kib;
-    double seconds = (double)(now - growth->since_ns) / 1e9, grown = kib - growth->since_kib, rate = grown / seconds;
+    if (growth_take(&growth->all, kib, ctx->frame->end_ns, &seconds, &grown))
+        growth->since_unreclaimable_kib = fixed;
+    rate = grown / seconds;
     if (!(seconds >= LIMIT(slab_growth, lasts_s)) || grown < GROWN_KIB || rate < LIMIT(slab_growth, growth_kib_per_s)) {
         slab_size_report(ctx, fixed, total);
         return;
@@ -129,6 +149,61 @@ const struct rule rule_slab_growth = {
     .pane = "memory",
     .level = {.kind = LEVEL_ONLY, .what = "slab", .of = IN(tables, memory), .names = {IN(memory, slab_kib)}},
     .check = check_slab_growth};
+
+// ---- page tables ----
+
+// The process with most of them, if it has half; its words in out, else "".
+static struct culprit page_tables_owner(struct rule_ctx *ctx, double all, char *out, size_t size) {
+    const struct table *table = ctx_table(ctx, IN(tables, page_tables));
+    const struct table_def *def = table ? table_def(table) : NULL;
+    const union cell *top = NULL;
+    size_t cursor = 0;
+    char name[64];
+    for (const union cell *row; table && (row = table_next(table, &cursor));)
+        if (!top ||
+            num_at(row, COL(def, page_tables, page_tables_kib)) > num_at(top, COL(def, page_tables, page_tables_kib)))
+            top = row;
+    out[0] = '\0';
+    double kib = top ? num_at(top, COL(def, page_tables, page_tables_kib)) : NAN;
+    if (!(kib >= all / 2))
+        return NO_CULPRIT;
+    struct culprit culprit = {num_at(top, COL(def, page_tables, pid)), text_at(top, COL(def, page_tables, comm)), NULL};
+    snprintf(out, size, "; %s has %s of them, RSS %s", culprit_name(&culprit, name, sizeof(name)),
+             ctx_format(ctx, UNIT_KIB, kib), ctx_format(ctx, UNIT_KIB, num_at(top, COL(def, page_tables, rss_kib))));
+    return culprit;
+}
+
+static void check_page_tables(struct rule_ctx *ctx) {
+    struct growth *growth = ctx_state(ctx, sizeof(*growth));
+    double kib = memory_value(ctx, IN(memory, page_tables_kib)), total = ctx_series(ctx, IN(series, mem_total_kib)),
+           available = ctx_series(ctx, IN(series, mem_available_kib)), seconds, grown;
+    char owner[160], grows[48] = "";
+    if (isnan(kib))
+        return;
+    growth_take(growth, kib, ctx->frame->end_ns, &seconds, &grown);
+    double rate = grown / seconds;
+    bool growing =
+        seconds >= LIMIT(page_tables, lasts_s) && grown >= GROWN_KIB && rate >= LIMIT(page_tables, growth_kib_per_s);
+    if (!growing && !(kib >= total * LIMIT(page_tables, share_pct) / 100))
+        return;
+    if (growing)
+        snprintf(grows, sizeof(grows), ", and grow by %s per second", ctx_format(ctx, UNIT_KIB, rate));
+    bool hurts = kib >= total * LIMIT(page_tables, warning_share_pct) / 100 ||
+                 (growing && available / rate < LIMIT(page_tables, warning_s));
+    struct culprit culprit = page_tables_owner(ctx, kib, owner, sizeof(owner));
+    ctx_report(ctx, hurts ? SEVERITY_WARNING : SEVERITY_INFO, "", &culprit,
+               "page tables take %s of %s%s, memory of no process%s", ctx_format(ctx, UNIT_KIB, kib),
+               ctx_format(ctx, UNIT_KIB, total), grows, owner);
+}
+
+const struct rule rule_page_tables = {.kind = "page_tables",
+                                      .resource = "memory",
+                                      .pane = "memory",
+                                      .level = {.kind = LEVEL_ONLY,
+                                                .what = "page tables",
+                                                .of = IN(tables, memory),
+                                                .names = {IN(memory, page_tables_kib)}},
+                                      .check = check_page_tables};
 
 // ---- compaction ----
 

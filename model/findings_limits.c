@@ -105,11 +105,17 @@ static void check_conntrack_full(struct rule_ctx *ctx) {
     struct limit limit;
     size_t cursor = 0;
     while (limit_next(table, &cursor, &limit)) {
+        struct storm_row source = {.culprit = NO_CULPRIT};
         enum severity severity;
-        if (!strcmp(limit.name, "nf_conntrack_max") && IS_NEAR(conntrack_full, ctx, &limit, "", &severity))
-            ctx_report(ctx, severity, "", &NO_CULPRIT, "%.0f of %.0f connections are tracked (nf_conntrack_max)%s",
-                       limit.used, limit.most,
-                       severity == SEVERITY_CRITICAL ? ": packets of new ones are dropped" : "");
+        char name[64], of[160] = "";
+        if (strcmp(limit.name, "nf_conntrack_max") != 0 || !IS_NEAR(conntrack_full, ctx, &limit, "", &severity))
+            continue;
+        if (ctx_storm_of_net(ctx, "connects", NULL, &source))
+            snprintf(of, sizeof(of), "; %s begins %s TCP connections per second",
+                     culprit_name(&source.culprit, name, sizeof(name)), ctx_format(ctx, UNIT_PER_S, source.per_s));
+        ctx_report(ctx, severity, "", *of ? &source.culprit : &NO_CULPRIT,
+                   "%.0f of %.0f connections are tracked (nf_conntrack_max)%s%s", limit.used, limit.most,
+                   severity == SEVERITY_CRITICAL ? ": packets of new ones are dropped" : "", of);
     }
 }
 

@@ -72,10 +72,6 @@ static void each_net(struct rule_ctx *ctx, void (*check)(struct rule_ctx *ctx, c
     }
 }
 
-static bool is_in(const struct text *netns, const struct net *net) {
-    return netns && net->netns ? !text_compare(netns, net->netns) : netns == net->netns;
-}
-
 // The connection that sends most segments again.
 static struct culprit resender(const struct rule_ctx *ctx, const struct net *net, char *out, size_t size) {
     const struct table *table = ctx_table(ctx, IN(tables, resending));
@@ -83,7 +79,7 @@ static struct culprit resender(const struct rule_ctx *ctx, const struct net *net
     const union cell *top = NULL;
     size_t cursor = 0;
     for (const union cell *row; table && (row = table_next(table, &cursor));)
-        if (is_in(text_at(row, COL(def, resending, netns)), net) &&
+        if (is_same_netns(text_at(row, COL(def, resending, netns)), net->netns) &&
             (!top ||
              num_at(row, COL(def, resending, retransmits_per_s)) > num_at(top, COL(def, resending, retransmits_per_s))))
             top = row;
@@ -141,7 +137,7 @@ static const union cell *socket_of(const struct rule_ctx *ctx, const char *proto
                limit = num_at(row, COL(*def, socket_queues, queue_limit));
         double value = !isnan(limit) ? queue / fmax(limit, 1) : num_at(row, COL(*def, socket_queues, drops_per_s));
         if (is && !strcmp(text_bytes(is), protocol) && value > most &&
-            is_in(text_at(row, COL(*def, socket_queues, netns)), net)) {
+            is_same_netns(text_at(row, COL(*def, socket_queues, netns)), net->netns)) {
             most = value;
             top = row;
         }
@@ -223,9 +219,13 @@ static void check_local_ports(struct rule_ctx *ctx) {
                                   NULL};
         double ports = num_at(row, COL(def, local_ports, ports)), range = num_at(row, COL(def, local_ports, range));
         const struct text *remote = text_at(row, COL(def, local_ports, remote));
+        struct storm_row source;
         char name[64], key[80];
         if (!remote || !(100 * ports / range >= LIMIT(local_ports, used_pct)))
             continue;
+        // A port in TIME-WAIT has no process any more.
+        if (!culprit.comm && ctx_storm_of_net(ctx, "connects", text_at(row, COL(def, local_ports, netns)), &source))
+            culprit = source.culprit;
         socket_key(key, sizeof(key), text_bytes(remote), text_at(row, COL(def, local_ports, netns)));
         ctx_report(
             ctx, SEVERITY_WARNING, key, &culprit,
@@ -240,14 +240,25 @@ const struct rule rule_local_ports = {
 
 static void resets_check(struct rule_ctx *ctx, const struct net *net) {
     double in = net->resets_in, out = net->resets_out;
+    // A connection between two processes of the machine counts twice in `in`.
+    double half = fmax(out, in / 2) / 2;
+    struct storm_row source = {.culprit = NO_CULPRIT};
+    char name[64], of[160] = "";
     // Scanners and impatient clients cause a few all the time; 100/s mean that a service refuses or is cut off.
-    if (fmax(in, out) >= LIMIT(tcp_resets, resets_per_s))
-        ctx_report(
-            ctx, SEVERITY_WARNING, net->key, &NO_CULPRIT,
-            "TCP resets: %s/s sent, %s/s received%s; `perf trace -e tcp:tcp_%s_reset` shows addresses and ports, "
-            "`ss -tlnp` the listeners",
-            ctx_format(ctx, UNIT_PER_S, out), ctx_format(ctx, UNIT_PER_S, in), net->where,
-            out >= in ? "send" : "receive");
+    if (!(fmax(in, out) >= LIMIT(tcp_resets, resets_per_s)))
+        return;
+    // A process that closes sockets so, or else one whose connections are refused or cut off.
+    if (ctx_storm_of_net(ctx, "resets", net->netns, &source) && source.per_s >= half)
+        snprintf(of, sizeof(of), "%s resets %s connections per second; ",
+                 culprit_name(&source.culprit, name, sizeof(name)), ctx_format(ctx, UNIT_PER_S, source.per_s));
+    else if (ctx_storm_of_net(ctx, "connects", net->netns, &source) && source.per_s >= half)
+        snprintf(of, sizeof(of), "%s begins %s connections per second; ",
+                 culprit_name(&source.culprit, name, sizeof(name)), ctx_format(ctx, UNIT_PER_S, source.per_s));
+    ctx_report(ctx, SEVERITY_WARNING, net->key, *of ? &source.culprit : &NO_CULPRIT,
+               "%sTCP resets: %s/s sent, %s/s received%s; `perf trace -e tcp:tcp_%s_reset` shows addresses and ports, "
+               "`ss -tlnp` the listeners",
+               of, ctx_format(ctx, UNIT_PER_S, out), ctx_format(ctx, UNIT_PER_S, in), net->where,
+               out >= in ? "send" : "receive");
 }
 
 static void check_tcp_resets(struct rule_ctx *ctx) {

@@ -114,6 +114,8 @@ const char *ctx_format(struct rule_ctx *ctx, enum unit unit, double value);
 const char *culprit_name(const struct culprit *culprit, char *out, size_t size);
 // A key of a finding about a socket: the same address may exist in several network namespaces. NULL: ktop's own.
 void socket_key(char *out, size_t size, const char *address, const struct text *netns);
+// NULL: ktop's own network namespace.
+bool is_same_netns(const struct text *a, const struct text *b);
 // ", at real-time priority 50 (SCHED_FIFO or SCHED_RR)", or "" for other priorities.
 const char *realtime_words(double priority, char *out, size_t size);
 // The process with most I/O on the device (NULL: any device).
@@ -121,6 +123,13 @@ struct heaviest ctx_io_heaviest(struct rule_ctx *ctx, const struct text *device)
 // The process with the most I/O wait on the device with the most wait, in us per second; sum: of all processes there.
 // Kernel threads come last, since they do I/O for others. False: not measured.
 bool ctx_io_waiter(struct rule_ctx *ctx, struct heaviest *heaviest);
+// The I/O of programs, without that of kernel threads: on a device, or NULL: on all.
+struct program_io {
+    double wait_us, most_us;         // per second, queue and service time: all, and that of one process
+    double writes, writeback_writes; // per second: those of programs and jbd2; the others, for which no task waits
+    double write_bytes;              // per second, of `writes`
+};
+bool ctx_program_io(struct rule_ctx *ctx, const struct text *device, struct program_io *out); // false: unknown
 // Kernel threads do I/O for others: the journal, writeback.
 bool ctx_is_kernel_thread(const struct rule_ctx *ctx, double pid);
 // The process that writes most to the device, no kernel thread.
@@ -184,6 +193,8 @@ struct busy_thread_row {
 };
 // findings_ctx.c: realtime: of those at real-time priority. False: none uses half of a CPU.
 bool ctx_busy_thread(const struct rule_ctx *ctx, double pid, bool realtime, struct busy_thread_row *out);
+// findings_ctx.c: the share of that CPU's time that the hypervisor took, in %; 0: unknown.
+double ctx_stolen_pct(const struct rule_ctx *ctx, double cpu);
 // A priority of SCHED_FIFO or SCHED_RR; a task of SCHED_DEADLINE has a budget. NAN: no.
 bool is_realtime(double priority);
 
@@ -198,6 +209,8 @@ struct storm_row {
 // findings_storms.c: the first row of that kind, the one that counts most; failing: of those whose calls fail. False:
 // none.
 bool ctx_storm(const struct rule_ctx *ctx, const char *what, bool failing, struct storm_row *out);
+// The same of the processes in a network namespace, if it causes half of what they do. netns NULL: ktop's own.
+bool ctx_storm_of_net(const struct rule_ctx *ctx, const char *what, const struct text *netns, struct storm_row *out);
 
 // ---- the functions of culprits ----
 

@@ -40,7 +40,7 @@ static void check_minor_faults(struct rule_ctx *ctx) {
             continue;
         snprintf(key, sizeof(key), "%.0f", culprit.pid);
         ctx_report(
-            ctx, SEVERITY_WARNING, key, &culprit,
+            ctx, wasted >= LIMIT(minor_faults, warning_faults_per_s) ? SEVERITY_WARNING : SEVERITY_INFO, key, &culprit,
             "%s takes %s minor page faults/s without growing (RSS %s), %.0f %% of one CPU in the kernel: it maps "
             "and frees the same memory again and again",
             culprit_name(&culprit, name, sizeof(name)), ctx_format(ctx, UNIT_PER_S, wasted),

@@ -6,6 +6,19 @@
 
 #include "model/findings_private.h"
 
+static struct storm_row row_of(const struct table_def *def, const union cell *row) {
+    return (struct storm_row){{num_at(row, COL(def, storms, pid)), text_at(row, COL(def, storms, comm)), NULL},
+                              text_at(row, COL(def, storms, detail)),
+                              text_at(row, COL(def, storms, error)),
+                              num_at(row, COL(def, storms, per_s)),
+                              num_at(row, COL(def, storms, all_per_s)),
+                              num_at(row, COL(def, storms, waiting))};
+}
+
+static bool is_what(const struct table_def *def, const union cell *row, const char *what) {
+    return !strcmp(text_bytes(text_at(row, COL(def, storms, what))), what);
+}
+
 // The one with the highest rate; failing: of those whose calls fail, else any.
 bool ctx_storm(const struct rule_ctx *ctx, const char *what, bool failing, struct storm_row *out) {
     const struct table *table = ctx_table(ctx, IN(tables, storms));
@@ -14,18 +27,45 @@ bool ctx_storm(const struct rule_ctx *ctx, const char *what, bool failing, struc
     for (const union cell *row; table && (row = table_next(table, &cursor));) {
         const struct text *error = text_at(row, COL(def, storms, error));
         // A call that a signal ends is no failure.
-        if (strcmp(text_bytes(text_at(row, COL(def, storms, what))), what) != 0 ||
-            (failing && (!error || !strcmp(text_bytes(error), "EINTR"))))
+        if (!is_what(def, row, what) || (failing && (!error || !strcmp(text_bytes(error), "EINTR"))))
             continue;
-        *out = (struct storm_row){{num_at(row, COL(def, storms, pid)), text_at(row, COL(def, storms, comm)), NULL},
-                                  text_at(row, COL(def, storms, detail)),
-                                  error,
-                                  num_at(row, COL(def, storms, per_s)),
-                                  num_at(row, COL(def, storms, all_per_s)),
-                                  num_at(row, COL(def, storms, waiting))};
+        *out = row_of(def, row);
         return true;
     }
     return false;
+}
+
+// The network namespace of a process, unless it is ktop's own: that of no row of "network_namespaces".
+static const struct text *netns_of(const struct rule_ctx *ctx, double pid) {
+    const struct table *tasks = ctx_table(ctx, IN(tables, tasks)),
+                       *others = ctx_table(ctx, IN(tables, network_namespaces));
+    const union cell *task = tasks ? task_row(tasks, pid) : NULL;
+    const struct text *netns = task ? text_at(task, COL(table_def(tasks), tasks, netns)) : NULL;
+    size_t cursor = 0;
+    for (const union cell *row; netns && others && (row = table_next(others, &cursor));) {
+        const struct text *other = text_at(row, COL(table_def(others), network_namespaces, netns));
+        if (other && !text_compare(other, netns))
+            return netns;
+    }
+    return NULL;
+}
+
+bool ctx_storm_of_net(const struct rule_ctx *ctx, const char *what, const struct text *netns, struct storm_row *out) {
+    const struct table *table = ctx_table(ctx, IN(tables, storms));
+    const struct table_def *def = table ? table_def(table) : NULL;
+    double all = 0;
+    size_t cursor = 0;
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        if (!is_what(def, row, what))
+            continue;
+        struct storm_row storm = row_of(def, row);
+        if (!is_same_netns(netns_of(ctx, storm.culprit.pid), netns))
+            continue;
+        if (all <= 0)
+            *out = storm;
+        all += storm.per_s;
+    }
+    return all > 0 && out->per_s >= all / 2;
 }
 
 // Of all CPUs together, or of the CPU with most.
@@ -71,9 +111,12 @@ const struct rule rule_tlb_shootdowns = {
     .kind = "tlb_shootdowns", .resource = "kernel", .pane = "cpus", .check = check_tlb_shootdowns};
 
 static void check_ipi_storm(struct rule_ctx *ctx) {
-    interrupts_report(ctx, "function_calls", interrupts(ctx, "CAL", true), LIMIT(ipi_storm, interrupts_per_s),
-                      LIMIT(ipi_storm, warning_interrupts_per_s), "function call interrupts",
-                      " (membarrier, or wakeups on other CPUs)");
+    double per_s = interrupts(ctx, "CAL", true);
+    // Tasks that wake each other, as a server and its clients do: a load.
+    bool wakeups = ctx_series(ctx, IN(series, context_switches_per_s)) >= per_s / 2;
+    interrupts_report(ctx, "function_calls", per_s, LIMIT(ipi_storm, interrupts_per_s),
+                      wakeups ? INFINITY : LIMIT(ipi_storm, warning_interrupts_per_s), "function call interrupts",
+                      wakeups ? " (wakeups of tasks on other CPUs)" : " (membarrier and the like)");
 }
 
 const struct rule rule_ipi_storm = {
@@ -181,13 +224,15 @@ static void check_switch_storm(struct rule_ctx *ctx) {
         return;
     struct culprit culprit = {num_at(top, COL(def, tasks, pid)), text_at(top, COL(def, tasks, comm)), NULL};
     char name[64], other[64], with[128] = "";
+    struct culprit partner = NO_CULPRIT;
     if (second && num_at(second, rate) >= num_at(top, rate) / 2) {
-        struct culprit partner = {num_at(second, COL(def, tasks, pid)), text_at(second, COL(def, tasks, comm)), NULL};
+        partner = (struct culprit){num_at(second, COL(def, tasks, pid)), text_at(second, COL(def, tasks, comm)), NULL};
         snprintf(with, sizeof(with), ", and %s %s", culprit_name(&partner, other, sizeof(other)),
                  ctx_format(ctx, UNIT_PER_S, num_at(second, rate)));
     }
     ctx_report(ctx, SEVERITY_INFO, "", &culprit, "%s makes %s context switches per second%s",
                culprit_name(&culprit, name, sizeof(name)), ctx_format(ctx, UNIT_PER_S, num_at(top, rate)), with);
+    ctx_explains(ctx, "", partner.pid); // they wake each other on another CPU
 }
 
 const struct rule rule_switch_storm = {.kind = "switch_storm",

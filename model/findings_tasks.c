@@ -82,7 +82,8 @@ static void check_realtime_hog(struct rule_ctx *ctx) {
                                               .cpu_pct = summary->hogs[i].cpu_pct,
                                               .priority = summary->hogs[i].priority};
         struct busy_thread_row thread;
-        if (ctx_busy_thread(ctx, culprit->pid, true, &thread) && thread.cpu_pct >= LIMIT(realtime_hog, cpu_pct))
+        if (ctx_busy_thread(ctx, culprit->pid, true, &thread) &&
+            thread.cpu_pct + ctx_stolen_pct(ctx, thread.cpu) >= LIMIT(realtime_hog, cpu_pct))
             realtime_report(ctx, tasks, culprit, &thread);
         else if (is_realtime(first.priority))
             realtime_report(ctx, tasks, culprit, &first);

@@ -25,9 +25,9 @@
     X(pinned_tasks, busy_pct, 90) X(pinned_tasks, idle_pct, 25) X(pinned_tasks, waits_pct, 20) X(pinned_tasks, pressure_pct, 40) X(pinned_tasks, use_pct, 70) X(pinned_tasks, tasks, 2) \
     X(cpu_saturated, busy_pct, 90) X(cpu_saturated, critical_busy_pct, 97) X(cpu_saturated, pressure_pct, 20) X(cpu_saturated, critical_pressure_pct, 60) X(cpu_saturated, critical_waiting_per_cpu, 1) X(cpu_saturated, waiting, 4) X(cpu_saturated, critical_waiting_without_psi_per_cpu, 3) \
     X(cpu_limit, throttled_pct, 25) X(cpu_limit, throttled_us_per_s, 100000) X(cpu_limit, explains_pct, 50) \
-    X(cpu_pressure, pressure_pct, 40) X(cpu_pressure, busy_below_pct, 90) \
+    X(cpu_pressure, pressure_pct, 40) X(cpu_pressure, own_waits_pct, 90) X(cpu_pressure, busy_below_pct, 90) \
     X(cpu_steal, steal_pct, 10) X(cpu_steal, critical_steal_pct, 30) \
-    X(interrupt_load, busy_pct, 70) X(interrupt_load, critical_busy_pct, 95) X(interrupt_load, info_busy_pct, 50) X(interrupt_load, info_packets_per_s, 20000) \
+    X(interrupt_load, busy_pct, 70) X(interrupt_load, critical_busy_pct, 95) X(interrupt_load, info_busy_pct, 30) X(interrupt_load, info_packets_per_s, 20000) \
     X(tlb_shootdowns, interrupts_per_s, 5000) X(tlb_shootdowns, warning_interrupts_per_s, 20000) \
     X(ipi_storm, interrupts_per_s, 5000) X(ipi_storm, warning_interrupts_per_s, 20000) \
     X(timer_storm, interrupts_per_s, 10000) X(timer_storm, warning_interrupts_per_s, 50000) \
@@ -37,12 +37,13 @@
     X(switch_storm, switches_per_s, 40000) \
     X(cpu_throttled, frequency_pct, 60) X(cpu_throttled, busy_pct, 80) \
     X(memory_bound, busy_pct, 50) X(memory_bound, bound_pct, 75) X(memory_bound, ipc, 0.8) \
-    X(minor_faults, faults_per_s, 40000) X(minor_faults, system_pct, 20) \
+    X(minor_faults, faults_per_s, 20000) X(minor_faults, warning_faults_per_s, 40000) X(minor_faults, system_pct, 20) \
     X(runaway_task, cpu_pct, 95) X(runaway_task, children_pct, 70) X(runaway_task, kernel_pct, 80) \
     X(growing_process, rss_kib, 16384) X(growing_process, grown_kib, 65536) X(growing_process, grows_s, 4) X(growing_process, pause_s, 2) X(growing_process, lasts_s, 3600) X(growing_process, critical_lasts_s, 20) X(growing_process, lasts_per_grown_s, 40) X(growing_process, info_lasts_per_grown_s, 300) X(growing_process, info_grows_s, 6) X(growing_process, missing_pct, 50) \
     X(tmpfs_memory, lasts_s, 120) X(tmpfs_memory, fills_s, 3) X(tmpfs_memory, share_pct, 25) \
     X(huge_pages_unused, unused_pct, 10) X(huge_pages_unused, warning_unused_pct, 20) X(huge_pages_unused, warning_available_pct, 20) \
     X(slab_growth, lasts_s, 4) X(slab_growth, growth_kib_per_s, 8192) X(slab_growth, unreclaimable_pct, 20) X(slab_growth, warning_s, 600) \
+    X(page_tables, share_pct, 5) X(page_tables, warning_share_pct, 15) X(page_tables, lasts_s, 3) X(page_tables, growth_kib_per_s, 8192) X(page_tables, warning_s, 600) \
     X(memory_low, available_pct, 10) X(memory_low, critical_available_pct, 4) \
     X(compaction, stalls_per_s, 20) X(compaction, stalled_pct, 10) \
     X(memory_pressure, full_pct, 5) X(memory_pressure, critical_full_pct, 25) X(memory_pressure, some_pct, 20) X(memory_pressure, reclaims_per_s, 20) \
@@ -53,9 +54,9 @@
     X(disk_hung, stopped_s, 1) X(disk_hung, critical_stopped_s, 5) X(disk_hung, starved_s, 5) X(disk_hung, critical_starved_s, 30) X(disk_hung, discard_s, 10) X(disk_hung, critical_discard_s, 60) \
     X(dirty_throttled, held_pct, 25) X(dirty_throttled, others_held_pct, 10) X(dirty_throttled, full_pct, 30) \
     X(sync_storm, syncs_per_s, 50) X(sync_storm, stalled_pct, 30) \
-    X(disk_saturated, busy_pct, 90) X(disk_saturated, pressure_pct, 20) X(disk_saturated, iowait_pct, 10) X(disk_saturated, busy_alone_pct, 95) X(disk_saturated, latency_us, 20000) X(disk_saturated, warning_latency_us, 50000) X(disk_saturated, critical_busy_pct, 97) X(disk_saturated, critical_full_pct, 60) \
+    X(disk_saturated, busy_pct, 90) X(disk_saturated, pressure_pct, 20) X(disk_saturated, iowait_pct, 10) X(disk_saturated, busy_alone_pct, 95) X(disk_saturated, others_wait_pct, 5) X(disk_saturated, latency_us, 20000) X(disk_saturated, warning_latency_us, 50000) X(disk_saturated, critical_busy_pct, 97) X(disk_saturated, critical_full_pct, 60) \
     X(io_pressure, full_pct, 30) X(io_pressure, alone_pct, 80) X(io_pressure, busy_below_pct, 90) \
-    X(disk_latency, read_ms, 100) X(disk_latency, critical_read_ms, 500) X(disk_latency, write_ms, 100) X(disk_latency, critical_write_ms, 500) X(disk_latency, flush_ms, 500) X(disk_latency, critical_flush_ms, 2000) X(disk_latency, discard_ms, 2000) X(disk_latency, critical_discard_ms, 10000) \
+    X(disk_latency, program_writes_pct, 5) X(disk_latency, bulk_kib, 256) X(disk_latency, read_ms, 100) X(disk_latency, critical_read_ms, 500) X(disk_latency, write_ms, 100) X(disk_latency, critical_write_ms, 500) X(disk_latency, flush_ms, 500) X(disk_latency, critical_flush_ms, 2000) X(disk_latency, discard_ms, 2000) X(disk_latency, critical_discard_ms, 10000) \
     X(io_throttled, wait_us, 10000) X(io_throttled, latencies, 4) X(io_throttled, ios, 20) X(io_throttled, cgroup_ios, 10) X(io_throttled, limit_pct, 85) \
     X(stuck_task, blocked_s, 10) X(stuck_task, critical_blocked_s, 120) \
     X(blocked_tasks, per_cpu, 2) X(blocked_tasks, tasks, 4) X(blocked_tasks, critical_per_cpu, 8) X(blocked_tasks, critical_tasks, 32) \

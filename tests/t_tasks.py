@@ -5,6 +5,7 @@ from /proc alone. Arguments select parts: t_tasks.py [root] [user]."""
 import datetime
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -152,6 +153,9 @@ def sleeper_beside(user, load, ktop):
             os.kill(load.last, signal.SIGSTOP)
     truth, host = cpu_s(load.last) - used, host_busy_s() - busy
     check(rows >= 2000, "2,000 sleepers are listed")
+    with open(f"/proc/{ktop.p.pid}/status") as f:
+        table = int(re.search(r"FDSize:\s*(\d+)", f.read())[1])
+    check(table >= 1024, f"its table of descriptors ({table}) need not grow while its threads wait")
     check(before == 0, "a sleeper uses no CPU")
     check(max(seen) <= 100.5, f"never above 100.5 %: {seen} %")
     check(first, f"its CPU time is in the frame in which it woke up: {seen}")

@@ -16,6 +16,7 @@
 // Of malloc, for all threads together: each one keeps what was freed in it, and reading symbol files leaves holes of
 // tens of MB in every arena of a thread. The event paths do not allocate.
 #define ARENAS 2
+#define DESCRIPTORS 1024
 
 // Whether any process of --pid exists; without --pid always.
 static bool pids_there(const struct collect_options *collect) {
@@ -67,9 +68,18 @@ static void streams_keep(void) {
             _exit(1);
 }
 
+// A table of descriptors that grows while there are threads waits for a grace period each time: 10 ms, or seconds where
+// kernel threads are starved. It never shrinks.
+static void descriptors_grow(void) {
+    int high = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, DESCRIPTORS - 1);
+    if (high >= 0) // else the limit is lower (ulimit -n)
+        close(high);
+}
+
 int main(int argc, char **argv) {
     static struct options options; // static: a hanging thread may outlive main's frame
     streams_keep();
+    descriptors_grow();
     mallopt(M_ARENA_MAX, ARENAS);
     signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error, and a normal end
     signal(SIGXFSZ, SIG_IGN); // the file size limit (ulimit -f) is a write error too

@@ -6,13 +6,17 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "collectors/session.h"
 #include "model/mem.h"
 #include "tui/source.h"
 #include "views/escape.h"
 #include "views/part_findings.h"
 
 #define STOP_MS 500
-#define STOP_ALONE_MS 5000 // as PID 1 of a container: the guard dies with ktop, and cannot remove what is left
+// As PID 1 of a container: the guard ends with ktop, and cannot remove what is left. Where kernel threads are starved,
+// a single grace period takes seconds, and an instance needs several.
+#define STOP_ALONE_MS 5000
+#define STOP_INSTANCES_S 300 // while there are instances
 #define RECORD_STOP_MS 1000
 
 static const struct origin *origin_here(void) {
@@ -66,7 +70,12 @@ static bool live_source_advance(struct source *source, uint64_t frames, struct t
 }
 
 static int live_source_stop(struct source *source) {
-    int hung = runner_stop(source->runner, getpid() == 1 ? STOP_ALONE_MS : STOP_MS);
+    bool alone = getpid() == 1;
+    int hung = runner_stop(source->runner, alone ? STOP_ALONE_MS : STOP_MS);
+    if (hung && alone && session_has_instances())
+        fprintf(stderr, "ktop: waits up to %d s until the kernel has removed ktop's trace buffers\n", STOP_INSTANCES_S);
+    for (int s = 0; hung && alone && session_has_instances() && s < STOP_INSTANCES_S; s++)
+        hung = runner_stop(source->runner, 1000);
     live_stop(source->live);
     return hung;
 }

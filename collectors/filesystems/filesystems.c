@@ -282,7 +282,7 @@ static int filesystems_sample(struct collector_run *run, struct section *out) {
     all->n_targets = all->n_short = 0;
     for (size_t i = 0; i < all->n; i++)
         mounted_sample(all, &all->mounted[i]);
-    const struct table *tasks = run->input ? section_find_table(run->input, "tasks") : NULL;
+    const struct table *tasks = run->inputs[0] ? section_find_table(run->inputs[0], "tasks") : NULL;
     section_table(out, read_only_rows(all->read_only, now_ns()));
     section_table(out, files_sample(all->files, all->targets, all->n_targets, tasks, now_ns()));
     section_table(out, creators_sample(all->creators, all->short_of_inodes, all->n_short, now_ns()));
@@ -315,7 +315,7 @@ const struct collector collector_filesystems = {
     .help = "Space and inodes of the local file systems: one statvfs(3) each, a few microseconds. While one is nearly "
             "full, also the open files of some processes; while one runs out of inodes, which processes create files "
             "(fanotify, about 1 us per file).",
-    .input = "tasks",
+    .inputs = {"tasks"},
     .always = true,
     .tables = tables,
     .open = filesystems_open,

@@ -241,7 +241,7 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     bool whole = frame.ratio == 1 && frame.scale == 1;
     if (!whole && machine->last_ts < end) // the end may lie between two slices
         end = machine->last_ts > machine->begin ? machine->last_ts : machine->begin;
-    const struct sched_limits limits = sched_limits_of(run->input);
+    const struct sched_limits limits = sched_limits_of(run->inputs[0]);
     sched_threads_mark_throttled(sched->threads, machine, &limits);
     sched_machine_flush(machine, end);
     double recorded = (double)frame.on_ns / 1e9;
@@ -282,7 +282,7 @@ static const struct hist_def *const hists[] = {&sched_queue_hist, &sched_off_his
 
 const struct collector collector_sched = {
     .name = "sched",
-    .input = "cpu_limits",
+    .inputs = {"cpu_limits"},
     .help = "Run-queue latency, off-CPU time and stuck threads, from every context switch and wakeup. Costs the kernel "
             "about "
             "0.2 us an event; runs only while a pane needs it.",

@@ -7,8 +7,8 @@
 
 #define NET "/proc/thread-self/net/" // /proc/net is that of the process's first thread
 
-enum { OUT, RETRANSMITS, RESETS_IN, RESETS_OUT, TCP_END };
-static const char *const tcp_names[] = {"OutSegs", "RetransSegs", "EstabResets", "OutRsts", "CurrEstab"};
+enum { OUT, RETRANSMITS, RESETS_IN, RESETS_OUT, ACTIVE_OPENS, TCP_END };
+static const char *const tcp_names[] = {"OutSegs", "RetransSegs", "EstabResets", "OutRsts", "ActiveOpens", "CurrEstab"};
 enum { DROPS = TCP_END, OVERFLOWS, ZERO_WINDOWS, EXT_END };
 static const char *const ext_names[] = {"ListenDrops", "ListenOverflows", "TCPToZeroWindowAdv"};
 enum { UDP_IN = EXT_END, UDP_DROPS, UDP_END };
@@ -72,6 +72,7 @@ void sockets_counters_read(struct sockets_counters *before, struct proc_buffer *
                                   .retransmits = rates[RETRANSMITS],
                                   .resets_in = rates[RESETS_IN],
                                   .resets_out = rates[RESETS_OUT],
+                                  .active_opens = rates[ACTIVE_OPENS],
                                   .listen_drops = rates[DROPS],
                                   .listen_overflows = rates[OVERFLOWS],
                                   .zero_windows = rates[ZERO_WINDOWS],

@@ -10,7 +10,7 @@
 
 // What a network namespace counts: per second since its last sample, or now; NAN: unknown.
 struct sockets_rates {
-    double segments_out, retransmits, resets_in, resets_out, listen_drops, listen_overflows, zero_windows;
+    double segments_out, retransmits, resets_in, resets_out, active_opens, listen_drops, listen_overflows, zero_windows;
     double datagrams_in, udp_drops, packets; // packets: of IP, received and sent
     double established, sockets;             // connections; all sockets of TCP, TIME-WAIT included
     double socket_kib;                       // memory of TCP, of all network namespaces

@@ -30,6 +30,7 @@ enum {
     RETRANSMITS,
     RESETS_IN,
     RESETS_OUT,
+    ACTIVE_OPENS,
     LISTEN_DROPS,
     LISTEN_OVERFLOWS,
     DATAGRAMS_IN,
@@ -48,6 +49,7 @@ static const struct column columns[COLUMNS] = {
     [RETRANSMITS] = PER_S("retransmits_per_s", "RETR/s", .help = "TCP segments retransmitted per second."),
     [RESETS_IN] = PER_S("resets_in_per_s", "RSTIN/s", .help = "Established connections reset per second."),
     [RESETS_OUT] = PER_S("resets_out_per_s", "RSTOUT/s", .help = "Resets sent per second."),
+    [ACTIVE_OPENS] = PER_S("active_opens_per_s", "ACTIVE/s", .help = "Outgoing TCP connections opened per second."),
     [LISTEN_DROPS] =
         PER_S("listen_drops_per_s", "LDROP/s", .help = "Connection attempts dropped per second by listening sockets."),
     [LISTEN_OVERFLOWS] = PER_S("listen_overflows_per_s", "LOVER/s",
@@ -210,7 +212,7 @@ static void namespace_row(struct sockets *sockets, const struct place *place) {
         [RETRANSMITS] = rates->retransmits,   [RESETS_IN] = rates->resets_in,
         [RESETS_OUT] = rates->resets_out,     [LISTEN_DROPS] = rates->listen_drops,
         [DATAGRAMS_IN] = rates->datagrams_in, [LISTEN_OVERFLOWS] = rates->listen_overflows,
-        [UDP_DROPS] = rates->udp_drops,
+        [UDP_DROPS] = rates->udp_drops,       [ACTIVE_OPENS] = rates->active_opens,
     };
     uint32_t slot = table_builder_add(sockets->namespace_rows);
     table_builder_set_text(sockets->namespace_rows, slot, NETNS, text_ref(place->netns));
@@ -237,7 +239,7 @@ static int sockets_sample(struct collector_run *run, struct section *out) {
     for (size_t i = 0; i < PARTS; i++)
         table_builder_clear(sockets->rows[i]);
     table_builder_clear(sockets->namespace_rows);
-    places_find(sockets, run->input ? section_find_table(run->input, "tasks") : NULL);
+    places_find(sockets, run->inputs[0] ? section_find_table(run->inputs[0], "tasks") : NULL);
     place_sample(sockets, sockets->places[0]);
     int error = others_sample(sockets);
     if (error)
@@ -278,7 +280,7 @@ const struct collector collector_sockets = {
     .help = "which process has the socket that drops, is not read, waits to be closed, or waits for a name server, in "
             "all network namespaces: sock_diag, /proc/PID/fd, and a packet socket for DNS, only while counters or "
             "sockets show such a case.",
-    .input = "tasks",
+    .inputs = {"tasks"},
     .always = true,
     .tables = tables,
     .open = sockets_open,

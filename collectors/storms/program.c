@@ -1,4 +1,6 @@
 // The BPF program that counts events by the process that causes them, and by a detail of the event.
+#include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 
@@ -9,17 +11,18 @@
 #define VALUE (-32) // struct storm_count, or storm_wait
 #define READ (-40)
 #define ERROR_MAX 4095
-#define LOCK_SPINS 1 // LCB_F_SPIN of contention_begin
+#define SIGINFO_OF_KERNEL 1 // SEND_SIG_PRIV
+#define LOCK_SPINS 1        // LCB_F_SPIN of contention_begin
 
-// ctx: the registers, the result. Returns a jump that is taken for other calls than fsync and fdatasync, if `sync`.
-static size_t put_result(struct bpf_code *code, bool sync) {
+// ctx: the registers, the result. Returns a jump that is taken for calls that do not count; 0: all do.
+static size_t put_result(struct bpf_code *code, const struct storm_source *source) {
     size_t other = 0;
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_7, 0));
 #ifdef REGS_NUMBER
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_3, BPF_REG_6, 0));
     bpf_put_word(code, BPF_REG_7, READ, REGS_NUMBER);
     bpf_put(code, BPF_AND_IMM(BPF_REG_7, 0xffff));
-    if (sync) {
+    if (source->detail == DETAIL_SYNC) {
         size_t is = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_7, SYS_fsync));
         other = bpf_put(code, BPF_JUMP_IF(BPF_JNE, BPF_REG_7, SYS_fdatasync));
         bpf_land(code, is);
@@ -30,6 +33,8 @@ static size_t put_result(struct bpf_code *code, bool sync) {
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, BPF_REG_6, 8));
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_2, 0));
     bpf_put(code, BPF_SUB_REG(BPF_REG_2, BPF_REG_1));
+    if (source->detail == DETAIL_NO_SPACE)
+        other = bpf_put(code, BPF_JUMP_IF(BPF_JNE, BPF_REG_2, ENOSPC));
     size_t success = bpf_put(code, BPF_JUMP_IF(BPF_JGT, BPF_REG_2, ERROR_MAX));
     bpf_put(code, BPF_ADD_REG(BPF_REG_7, BPF_REG_2));
     bpf_land(code, success);
@@ -76,19 +81,31 @@ static size_t put_wait(struct bpf_code *code, int waits) {
     return none;
 }
 
+// ctx: the signal, its siginfo. Returns a jump that is taken for signals of timers, and of the kernel itself: an
+// interrupt sends them, during which any process may run.
+static size_t put_sender(struct bpf_code *code) {
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_3, BPF_REG_6, 8));
+    size_t kernel = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_3, SIGINFO_OF_KERNEL));
+    bpf_put_word(code, BPF_REG_7, READ, offsetof(siginfo_t, si_code)); // 0 without siginfo
+    bpf_put(code, BPF_I(BPF_ALU | BPF_SUB | BPF_K, BPF_REG_7, 0, 0, SI_TIMER));
+    bpf_land(code, kernel);
+    return bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_7, 0));
+}
+
 void storm_program(struct bpf_code *code, const struct storm_source *source, int map, int waits) {
     size_t other = 0;
     code->n = 0;
     bpf_put(code, BPF_MOVE(BPF_REG_6, BPF_REG_1));
     if (source->has_value) {
-        bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, BPF_REG_6, 0));
-        bpf_put(code, BPF_AND_IMM(BPF_REG_1, 0xff));
+        bpf_put(code, BPF_LOAD(BPF_W, BPF_REG_1, BPF_REG_6, 8 * source->argument));
         other = bpf_put(code, BPF_JUMP_IF(BPF_JNE, BPF_REG_1, source->value));
     }
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_7, 0));
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_8, 0));
-    if (source->detail == DETAIL_RESULT || source->detail == DETAIL_SYNC)
-        other = put_result(code, source->detail == DETAIL_SYNC);
+    if (storm_is_of_calls(source))
+        other = put_result(code, source);
+    if (source->detail == DETAIL_SIGNAL)
+        other = put_sender(code);
     if (source->detail == DETAIL_SIGNAL || source->detail == DETAIL_ORDER) {
         bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_7, BPF_REG_6, 0));
         bpf_put(code, BPF_AND_IMM(BPF_REG_7, 0xff));

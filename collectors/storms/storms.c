@@ -1,9 +1,10 @@
 // The collector "storms": which process causes a high rate of interrupts, packets, system calls, signals, waits for
-// locks of the kernel, forks, direct compactions or reclaims. The counters of the collector "system" say that there may
-// be a storm; only then a BPF program counts the events by process, for WINDOW_MS every few seconds. It costs about
-// 0.1 us per event, and nothing in between.
+// locks of the kernel, forks, direct compactions or reclaims, connections or resets, or whose calls fail for a full
+// disk. Counters of other collectors say that there may be a storm; only then a BPF program counts the events by
+// process, for WINDOW_MS every few seconds. It costs about 0.1 us per event, and nothing in between.
 #include <errno.h>
 #include <math.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,33 +22,53 @@
 #define WINDOW_MS 150
 #define REST_NS 3500000000ull // between windows
 #define KEYS_MAX 2048
-#define WAITS_MAX 16384       // threads that wait at once
-#define HOLD_NS 2500000000ull // rates near the threshold
-#define ROWS_MAX 4            // of each kind
+#define WAITS_MAX 16384             // threads that wait at once
+#define HOLD_NS 2500000000ull       // rates near the threshold
+#define TIME_WAIT_NS 60000000000ull // for that long a connection keeps its local port, TCP_TIMEWAIT_LEN
+#define ROWS_MAX 4                  // of each kind
 #define IPI_LEAST 3000
 #define TIMER_LEAST 3000 // of one CPU; its tick is at most 1,000
-#define SOFTIRQ_PCT 40   // of one CPU
+#define SOFTIRQ_PCT 25   // of one CPU
 #define SYSTEM_PCT 10    // of one CPU
 #define FLUSHES_LEAST 20
 #define FORKS_LEAST 200
 #define COMPACTIONS_LEAST 10
 #define STALLED_PCT 4 // PSI memory some
+#define CONNECTS_LEAST 20
+#define RESETS_LEAST 50
+#define FULL_KIB 1024        // left: some file systems keep a little
+#define SIZE_LEAST_KIB 16384 // a tmpfs for a single file is always full
 #define TLB_REMOTE_SEND_IPI 4
 
 const struct storm_source storm_sources[STORMS] = {
-    [STORM_TLB] = {"tlb_shootdowns", "tlb_flush", true, TLB_REMOTE_SEND_IPI, DETAIL_NONE},
-    [STORM_IPI] = {"function_calls", "ipi_send_cpu", false, 0, DETAIL_NONE},
-    [STORM_TIMER] = {"timers", "hrtimer_start", false, 0, DETAIL_NONE},
-    [STORM_PACKET] = {"packets", "net_dev_queue", false, 0, DETAIL_NONE},
-    [STORM_CALL] = {"calls", "sys_exit", false, 0, DETAIL_RESULT},
-    [STORM_SIGNAL] = {"signals", "signal_generate", false, 0, DETAIL_SIGNAL},
-    [STORM_LOCK] = {"kernel_locks", "contention_end", false, 0, DETAIL_LOCK}, // Linux 5.19
-    [STORM_SYNC] = {"syncs", "sys_exit", false, 0, DETAIL_SYNC},
-    [STORM_FORK] = {"forks", "sched_process_fork", false, 0, DETAIL_NONE},
+    [STORM_TLB] = {.name = "tlb_shootdowns",
+                   .tracepoint = "tlb_flush",
+                   .has_value = true,
+                   .value = TLB_REMOTE_SEND_IPI},
+    // To one CPU, and to several at once (Linux 6.4).
+    [STORM_IPI] = {.name = "function_calls", .tracepoint = "ipi_send_cpu", .also = "ipi_send_cpumask"},
+    [STORM_TIMER] = {.name = "timers", .tracepoint = "hrtimer_start"},
+    [STORM_PACKET] = {.name = "packets", .tracepoint = "net_dev_queue"},
+    [STORM_CALL] = {.name = "calls", .tracepoint = "sys_exit", .detail = DETAIL_RESULT},
+    [STORM_SIGNAL] = {.name = "signals", .tracepoint = "signal_generate", .detail = DETAIL_SIGNAL},
+    [STORM_LOCK] = {.name = "kernel_locks", .tracepoint = "contention_end", .detail = DETAIL_LOCK}, // Linux 5.19
+    [STORM_SYNC] = {.name = "syncs", .tracepoint = "sys_exit", .detail = DETAIL_SYNC},
+    [STORM_FORK] = {.name = "forks", .tracepoint = "sched_process_fork"},
     // Once for each allocation that enters direct compaction; kcompactd does not get there.
-    [STORM_COMPACTION] = {"compactions", "mm_compaction_try_to_compact_pages", false, 0, DETAIL_ORDER},
-    [STORM_RECLAIM] = {"reclaims", "mm_vmscan_direct_reclaim_begin", false, 0, DETAIL_NONE},
-    [STORM_LIMIT_RECLAIM] = {"limit_reclaims", "mm_vmscan_memcg_reclaim_begin", false, 0, DETAIL_NONE},
+    [STORM_COMPACTION] = {.name = "compactions",
+                          .tracepoint = "mm_compaction_try_to_compact_pages",
+                          .detail = DETAIL_ORDER},
+    [STORM_RECLAIM] = {.name = "reclaims", .tracepoint = "mm_vmscan_direct_reclaim_begin"},
+    [STORM_LIMIT_RECLAIM] = {.name = "limit_reclaims", .tracepoint = "mm_vmscan_memcg_reclaim_begin"},
+    // The new state of a TCP socket; also if no local port is left.
+    [STORM_CONNECT] = {.name = "connects",
+                       .tracepoint = "inet_sock_set_state",
+                       .has_value = true,
+                       .argument = 2,
+                       .value = TCP_SYN_SENT},
+    // Without a packet that causes it: a process closes its socket.
+    [STORM_RESET] = {.name = "resets", .tracepoint = "tcp_send_reset", .has_value = true, .argument = 1, .value = 0},
+    [STORM_NO_SPACE] = {.name = "no_space", .tracepoint = "sys_exit", .detail = DETAIL_NO_SPACE},
 };
 
 enum { WHAT, PID, COMM, DETAIL, ERROR, RATE, ALL, WAITING, COLUMNS };
@@ -57,8 +78,9 @@ static const struct column columns[COLUMNS] = {
         "what", "WHAT", 14,
         .help = "tlb_shootdowns, function_calls (interrupts between CPUs), timers, packets (sent), "
                 "calls (system calls), signals, kernel_locks (waits for one), syncs (fsync), forks (processes and "
-                "threads created), compactions (direct ones), reclaims (direct ones) or limit_reclaims (of its "
-                "cgroup)."),
+                "threads created), compactions (direct ones), reclaims (direct ones), limit_reclaims (of its "
+                "cgroup), connects (TCP connections begun), resets (TCP connections that the process resets) or "
+                "no_space (calls that fail with ENOSPC)."),
     [PID] = COLUMN_PID(.help = "The process that causes them."),
     [COMM] = COLUMN_COMM(.help = "Name of that process."),
     [DETAIL] = TEXT_COLUMN("detail", "DETAIL", 12,
@@ -86,7 +108,8 @@ struct counted {
 
 struct storm {
     int map, program, link;               // -1: none
-    int waits, wait_program, wait_link;   // the begin of waits for locks; -1: none
+    int waits, wait_program;              // the begin of waits for locks; -1: none
+    int second_link;                      // of that program, or to the second tracepoint; -1: none
     bool missing;                         // the kernel does not have the tracepoint, or does not allow it
     uint64_t begin_ns, due_ns, likely_ns; // of the window; of the next one; when the counters last pointed to a storm
     struct counted top[ROWS_MAX];
@@ -103,7 +126,7 @@ struct storms {
 // ---- when ----
 
 static double series_of(const struct section *system, const char *name) {
-    for (size_t i = 0; i < section_n_series(system); i++) {
+    for (size_t i = 0; system && i < section_n_series(system); i++) {
         const struct series_def *def;
         double value = section_series_at(system, i, &def);
         if (!strcmp(def->name, name))
@@ -113,9 +136,9 @@ static double series_of(const struct section *system, const char *name) {
 }
 
 // The sum over all CPUs, or the largest one, of the rows with that name in the first column; name NULL: of all rows.
-static double rows_value(const struct section *system, const char *table, const char *name, const char *column,
+static double rows_value(const struct section *section, const char *table, const char *name, const char *column,
                          bool sum) {
-    const struct table *rows = section_find_table(system, table);
+    const struct table *rows = section ? section_find_table(section, table) : NULL;
     int at = rows ? table_column(table_def(rows), column) : -1;
     double value = 0;
     size_t cursor = 0;
@@ -127,9 +150,27 @@ static double rows_value(const struct section *system, const char *table, const 
     return value;
 }
 
-bool storm_is_likely(enum storm_kind kind, const struct section *system) {
-    if (!system)
-        return false;
+// In one network namespace.
+static double tcp_value(const struct section *system, const struct section *sockets, const char *column) {
+    return fmax(rows_value(system, "tcp", NULL, column, false),
+                rows_value(sockets, "network_namespaces", NULL, column, false));
+}
+
+static bool any_is_full(const struct section *filesystems) {
+    const struct table *rows = filesystems ? section_find_table(filesystems, "filesystems") : NULL;
+    const struct table_def *def = rows ? table_def(rows) : NULL;
+    int size = def ? table_column(def, "size_kib") : -1, available = def ? table_column(def, "available_kib") : -1,
+        inodes = def ? table_column(def, "inodes") : -1, left = def ? table_column(def, "inodes_free") : -1;
+    size_t cursor = 0;
+    for (const union cell *row; rows && (row = table_next(rows, &cursor));)
+        if (row[size].num >= SIZE_LEAST_KIB &&
+            (row[available].num < FULL_KIB || (row[inodes].num > 0 && row[left].num < 1)))
+            return true;
+    return false;
+}
+
+bool storm_is_likely(enum storm_kind kind, const struct section *const *inputs) {
+    const struct section *system = inputs[STORM_OF_SYSTEM], *sockets = inputs[STORM_OF_SOCKETS];
     switch (kind) {
     case STORM_TLB:
         return rows_value(system, "interrupts", "TLB", "per_s", true) >= IPI_LEAST;
@@ -148,6 +189,12 @@ bool storm_is_likely(enum storm_kind kind, const struct section *system) {
     case STORM_RECLAIM:
     case STORM_LIMIT_RECLAIM:
         return series_of(system, "memory_some_pct") >= STALLED_PCT;
+    case STORM_CONNECT:
+        return tcp_value(system, sockets, "active_opens_per_s") >= CONNECTS_LEAST;
+    case STORM_RESET:
+        return tcp_value(system, sockets, "resets_out_per_s") >= RESETS_LEAST;
+    case STORM_NO_SPACE:
+        return any_is_full(inputs[STORM_OF_FILESYSTEMS]);
     default:
         return series_of(system, "cpu_system_pct") * series_of(system, "cpus_online") >= SYSTEM_PCT;
     }
@@ -156,7 +203,7 @@ bool storm_is_likely(enum storm_kind kind, const struct section *system) {
 // ---- a window ----
 
 static void storm_stop(struct storm *storm) {
-    int *const fds[] = {&storm->link,  &storm->wait_link,    &storm->program,
+    int *const fds[] = {&storm->link,  &storm->second_link,  &storm->program,
                         &storm->waits, &storm->wait_program, &storm->map};
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
         if (*fds[i] >= 0)
@@ -173,8 +220,8 @@ static bool waits_start(struct storms *storms, struct storm *storm) {
     storm_wait_program(&storms->code, storm->waits);
     storm->wait_program = bpf_load(&storms->code, BPF_PROG_TYPE_RAW_TRACEPOINT, "ktop_storm");
     if (storm->wait_program >= 0)
-        storm->wait_link = bpf_attach_raw(storm->wait_program, STORM_WAIT_BEGINS);
-    return storm->wait_link >= 0;
+        storm->second_link = bpf_attach_raw(storm->wait_program, STORM_WAIT_BEGINS);
+    return storm->second_link >= 0;
 }
 
 static void storm_start(struct storms *storms, enum storm_kind kind) {
@@ -188,6 +235,8 @@ static void storm_start(struct storms *storms, enum storm_kind kind) {
     }
     if (storm->program >= 0)
         storm->link = bpf_attach_raw(storm->program, source->tracepoint);
+    if (storm->link >= 0 && source->also)
+        storm->second_link = bpf_attach_raw(storm->program, source->also);
     storm->begin_ns = now_ns();
     storm->missing = storm->link < 0;
     if (storm->missing)
@@ -233,9 +282,9 @@ static void storm_read(struct storm *storm) {
     struct counted counted;
     close(storm->link);
     storm->link = -1;
-    if (waits) { // else the list of waits changes while it is read
-        close(storm->wait_link);
-        storm->wait_link = -1;
+    if (storm->second_link >= 0) { // else the list of waits changes while it is read
+        close(storm->second_link);
+        storm->second_link = -1;
     }
     memset(storm->top, 0, sizeof(storm->top));
     storm->n = 0;
@@ -261,13 +310,16 @@ static int storms_open(struct collector_run *run) {
     storms->builder = table_builder_new(&storms_table);
     for (size_t i = 0; i < STORMS; i++)
         storms->storms[i].map = storms->storms[i].program = storms->storms[i].link = storms->storms[i].waits =
-            storms->storms[i].wait_program = storms->storms[i].wait_link = -1;
+            storms->storms[i].wait_program = storms->storms[i].second_link = -1;
     return 0;
 }
 
 static const struct text *signal_text(uint32_t number) {
     const char *name = sigabbrev_np((int)number);
-    return name ? text_printf("SIG%s", name) : text_printf("signal %u", number);
+    if (name)
+        return text_printf("SIG%s", name);
+    return (int)number >= SIGRTMIN ? text_printf("SIGRTMIN+%d", (int)number - SIGRTMIN)
+                                   : text_printf("signal %u", number);
 }
 
 // Flags of contention_begin, include/trace/events/lock.h.
@@ -287,7 +339,7 @@ static void detail_set(struct storms *storms, uint32_t slot, const struct storm_
         table_builder_set_text(storms->builder, slot, DETAIL, text_from(lock_name(detail)));
     if (source->detail == DETAIL_ORDER)
         table_builder_set_text(storms->builder, slot, DETAIL, text_printf("order %u", detail));
-    if (source->detail != DETAIL_RESULT && source->detail != DETAIL_SYNC)
+    if (!storm_is_of_calls(source))
         return;
     syscalls_name(SYSCALLS_ABI_NATIVE, detail >> 16, name, sizeof(name));
     table_builder_set_text(storms->builder, slot, DETAIL, text_from(name));
@@ -322,12 +374,12 @@ static int storms_sample(struct collector_run *run, struct section *out) {
     run->drain_ms = 0;
     for (size_t i = 0; i < STORMS; i++) {
         struct storm *storm = &storms->storms[i];
-        bool likely = !run->first && storm_is_likely(i, run->input);
+        bool likely = !run->first && storm_is_likely(i, run->inputs);
         if (storm->link >= 0) // the interval is shorter than the window
             storm_read(storm);
         if (likely)
             storm->likely_ns = now;
-        else if (now >= storm->likely_ns + HOLD_NS)
+        else if (now >= storm->likely_ns + (i == STORM_CONNECT ? TIME_WAIT_NS : HOLD_NS))
             storm->n = 0;
         if (likely && !storm->missing && now >= storm->due_ns) {
             storm_start(storms, i);
@@ -365,8 +417,9 @@ static const struct table_def *const tables[] = {&storms_table, NULL};
 const struct collector collector_storms = {
     .name = "storms",
     .help = "which process causes a high rate of interrupts, packets, system calls, signals, waits for kernel locks, "
-            "forks, direct compactions or reclaims: BPF, for 0.15 s every 3.5 s, only while counters show a high rate.",
-    .input = "system",
+            "forks, direct compactions or reclaims, connections or resets, or whose calls fail for a full disk: BPF, "
+            "for 0.15 s every 3.5 s, only while counters show a high rate.",
+    .inputs = {"system", "sockets", "filesystems"},
     .always = true,
     .tables = tables,
     .open = storms_open,

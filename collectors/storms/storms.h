@@ -19,12 +19,17 @@ enum storm_kind {
     STORM_COMPACTION,
     STORM_RECLAIM,
     STORM_LIMIT_RECLAIM,
+    STORM_CONNECT,
+    STORM_RESET,
+    STORM_NO_SPACE,
     STORMS
 };
 
 struct storm_source {
     const char *name, *tracepoint; // of a row; a raw tracepoint, in the context of the process that causes it
-    bool has_value;                // count only events whose first argument is `value`
+    const char *also;              // another one, whose arguments do not matter; NULL: none
+    bool has_value;                // count only events whose argument of that index is `value`
+    uint8_t argument;
     int32_t value;
     enum {
         DETAIL_NONE,
@@ -32,10 +37,15 @@ struct storm_source {
         DETAIL_LOCK,
         DETAIL_RESULT,
         DETAIL_SYNC,
+        DETAIL_NO_SPACE,
         DETAIL_ORDER
-    } detail; // DETAIL_SYNC: only fsync and alike
+    } detail; // DETAIL_SYNC: only fsync and alike; DETAIL_NO_SPACE: only calls that fail with ENOSPC
 };
 extern const struct storm_source storm_sources[STORMS];
+// Its detail is a system call and its error.
+static inline bool storm_is_of_calls(const struct storm_source *source) {
+    return source->detail == DETAIL_RESULT || source->detail == DETAIL_SYNC || source->detail == DETAIL_NO_SPACE;
+}
 #define STORM_WAIT_BEGINS "contention_begin"
 
 // A key of its map. detail: the signal; flags of the lock; the order of an allocation; of a system call its number <<
@@ -60,7 +70,9 @@ void storm_program(struct bpf_code *code, const struct storm_source *source, int
 // For STORM_WAIT_BEGINS: puts struct storm_wait into `waits`.
 void storm_wait_program(struct bpf_code *code, int waits);
 
-// Whether the values in the section of the collector "system" point to such a storm. section may be NULL.
-bool storm_is_likely(enum storm_kind kind, const struct section *system);
+// The collectors whose values point to a storm.
+enum { STORM_OF_SYSTEM, STORM_OF_SOCKETS, STORM_OF_FILESYSTEMS, STORM_INPUTS };
+// inputs: their sections; NULL: none yet.
+bool storm_is_likely(enum storm_kind kind, const struct section *const *inputs);
 
 #endif

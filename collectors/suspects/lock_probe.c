@@ -106,12 +106,11 @@ static bool is_near(uint64_t a, uint64_t b) {
 }
 
 void suspects_turns_look(struct lock_turns *turns, const struct lock_probe *probe) {
-    if (!probe->n_other || !is_near(probe->other, turns->at)) {
-        if (turns->looks < LOCK_LOOKS || probe->n_other > turns->waiters)
-            *turns = (struct lock_turns){.at = probe->other};
-        if (!probe->n_other)
-            return;
-    }
+    if (!probe->n_other && !turns->at)
+        return;
+    if (probe->n_other && !is_near(probe->other, turns->at) &&
+        (turns->looks < LOCK_LOOKS || probe->n_other > turns->waiters))
+        *turns = (struct lock_turns){.at = probe->other};
     for (uint32_t i = 0; i < probe->n_other; i++) {
         uint32_t at = 0;
         while (at < turns->n && turns->tids[at] != probe->others[i])
@@ -119,8 +118,10 @@ void suspects_turns_look(struct lock_turns *turns, const struct lock_probe *prob
         if (at == turns->n && turns->n < LOCK_OTHERS_MAX)
             turns->tids[turns->n++] = probe->others[i];
     }
-    turns->waiters = probe->n_other;
-    uint32_t work = turns->n - turns->waiters;
+    // A look without waiters counts too: on a busy machine those whose time-out has ended wait for a CPU.
+    if (probe->n_other)
+        turns->waiters = probe->n_other;
+    uint32_t work = turns->n - probe->n_other;
     bool serial = work == 1 || (probe->timed && work == 2 && turns->n >= 4);
     turns->serial = (turns->serial << 1 | serial) & ((1u << LOCK_LOOKS) - 1);
     turns->looks += turns->looks < LOCK_LOOKS;

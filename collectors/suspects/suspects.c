@@ -1,16 +1,17 @@
 // The collector "suspects": runs its parts, and hands each the last table of tasks.
 #include "collectors/suspects/suspects.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "model/clock.h"
 #include "model/mem.h"
 
 static const struct suspects_part *const parts[] = {
-    &suspects_memory_part, &suspects_locks_part,  &suspects_servers_part, &suspects_stopped_part,
-    &suspects_dirty_part,  &suspects_limits_part, &suspects_files_part,   &suspects_tracing_part,
-    &suspects_pinned_part, &suspects_busy_part,   &suspects_starved_part, &suspects_readers_part,
-    &suspects_logs_part};
+    &suspects_memory_part, &suspects_locks_part,      &suspects_servers_part, &suspects_stopped_part,
+    &suspects_dirty_part,  &suspects_limits_part,     &suspects_files_part,   &suspects_tracing_part,
+    &suspects_pinned_part, &suspects_busy_part,       &suspects_starved_part, &suspects_readers_part,
+    &suspects_logs_part,   &suspects_page_tables_part};
 #define DRAIN_FIRST_MS 100 // after a sample
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -53,6 +54,17 @@ void suspects_each(struct suspects_sample *sample, void (*fn)(void *context, con
             fn(context, row);
 }
 
+static void system_take(struct suspects_sample *sample, const struct section *system) {
+    const struct table *memory = system ? section_find_table(system, "memory") : NULL;
+    size_t cursor = 0;
+    const union cell *row = memory ? table_next(memory, &cursor) : NULL;
+    sample->mem_total_kib = sample->page_tables_kib = NAN;
+    if (row) {
+        sample->mem_total_kib = row[table_column(table_def(memory), "total_kib")].num;
+        sample->page_tables_kib = row[table_column(table_def(memory), "page_tables_kib")].num;
+    }
+}
+
 static int suspects_open(struct collector_run *run) {
     struct suspects *suspects = xcalloc(1, sizeof(*suspects));
     run->state = suspects;
@@ -66,11 +78,12 @@ static int suspects_sample(struct collector_run *run, struct section *out) {
     uint64_t now = now_ns();
     struct suspects_sample sample = {
         .out = out,
-        .tasks = run->input ? section_find_table(run->input, "tasks") : NULL,
+        .tasks = run->inputs[0] ? section_find_table(run->inputs[0], "tasks") : NULL,
         .now_ns = now,
         .seconds = suspects->sampled_ns ? (double)(now - suspects->sampled_ns) / 1e9 : 0,
     };
     sample.at = columns_of(sample.tasks);
+    system_take(&sample, run->inputs[1]);
     suspects->sampled_ns = now;
     section_set_state(out, SECTION_OK);
     for (size_t i = 0; i < PARTS; i++)
@@ -97,20 +110,19 @@ static void suspects_close(struct collector_run *run) {
     free(suspects);
 }
 
-static const struct table_def *const tables[] = {&suspects_memory_table,  &suspects_locks_table,
-                                                 &suspects_servers_table, &suspects_stopped_table,
-                                                 &suspects_dirty_table,   &suspects_limits_table,
-                                                 &suspects_files_table,   &suspects_tracing_table,
-                                                 &suspects_pinned_table,  &suspects_starved_table,
-                                                 &suspects_busy_table,    &suspects_readers_table,
-                                                 &suspects_logs_table,    NULL};
+static const struct table_def *const tables[] = {
+    &suspects_memory_table,  &suspects_locks_table,       &suspects_servers_table,
+    &suspects_stopped_table, &suspects_dirty_table,       &suspects_limits_table,
+    &suspects_files_table,   &suspects_tracing_table,     &suspects_pinned_table,
+    &suspects_starved_table, &suspects_busy_table,        &suspects_readers_table,
+    &suspects_logs_table,    &suspects_page_tables_table, NULL};
 
 const struct collector collector_suspects = {
     .name = "suspects",
     .help =
         "what findings need of suspicious processes: a few files of those, and of some tasks in rotation; less than "
         "0.5 % of a CPU.",
-    .input = "tasks",
+    .inputs = {"tasks", "system"},
     .always = true,
     .tables = tables,
     .open = suspects_open,

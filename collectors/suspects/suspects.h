@@ -35,6 +35,7 @@ struct suspects_sample {
     double seconds;                            // of the interval
     struct busy_thread busy[BUSY_THREADS_MAX]; // from busy_threads.c, for the parts after it
     size_t n_busy;
+    double mem_total_kib, page_tables_kib; // of the machine; NAN: unknown
 };
 
 struct suspects_part {
@@ -46,11 +47,13 @@ struct suspects_part {
 };
 extern const struct suspects_part suspects_memory_part, suspects_locks_part, suspects_servers_part,
     suspects_stopped_part, suspects_dirty_part, suspects_limits_part, suspects_files_part, suspects_tracing_part,
-    suspects_pinned_part, suspects_busy_part, suspects_starved_part, suspects_readers_part, suspects_logs_part;
+    suspects_pinned_part, suspects_busy_part, suspects_starved_part, suspects_readers_part, suspects_logs_part,
+    suspects_page_tables_part;
 
 extern const struct table_def suspects_memory_table, suspects_locks_table, suspects_servers_table,
     suspects_stopped_table, suspects_dirty_table, suspects_limits_table, suspects_files_table, suspects_tracing_table,
-    suspects_pinned_table, suspects_starved_table, suspects_busy_table, suspects_readers_table, suspects_logs_table;
+    suspects_pinned_table, suspects_starved_table, suspects_busy_table, suspects_readers_table, suspects_logs_table,
+    suspects_page_tables_table;
 
 // Calls fn for each process (not thread) of the table that has not ended.
 void suspects_each(struct suspects_sample *sample, void (*fn)(void *context, const union cell *row), void *context);

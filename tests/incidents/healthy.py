@@ -1,14 +1,29 @@
 """Healthy but busy loads: during none of them may a finding be above info (tests/incidents/run healthy [NAME...])."""
+import glob
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 SECONDS = 25
+
+
+stops, ends = [], []  # functions, before the processes of a load are killed, and after
+
+
+def session_of(pid):
+    """The parent of a process, and its session; zeros: it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rsplit(b")", 1)[1].split()
+        return int(fields[1]), int(fields[3])
+    except OSError:
+        return 0, 0
 
 
 class Skip(Exception):
@@ -59,7 +74,7 @@ def copy(at):
 
 
 def dd(at):
-    return f"while :; do dd if=/dev/zero of={at}/zeros bs=1M count=1500 conv=fsync 2>/dev/null; rm {at}/zeros; sleep 1; done"
+    return f"while :; do dd if=/dev/zero of={at}/zeros bs=1M count=1500 conv=notrunc,fsync 2>/dev/null; sleep 1; done"
 
 
 def web(at):
@@ -142,11 +157,60 @@ def logging(at):
     return f"python3 -c \"{server}\" {at} & for i in 1 2 3; do python3 -c \"{sender}\" {at} & done; python3 -c \"{pair}\" & wait"
 
 
+def database(at):
+    """PostgreSQL: four clients with 300 transactions per second, each of which waits for the disk."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/pgbench"))
+    if not found or os.geteuid():
+        raise Skip("no pgbench, or not root")
+    shutil.chown(at, "postgres")
+    stops.append(lambda: subprocess.run(["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups", "--", f"{os.path.dirname(found[-1])}/pg_ctl",
+                                         "-D", f"{at}/db", "-m", "immediate", "stop"], cwd=at, check=False, stdout=subprocess.DEVNULL))  # else it leaves shared memory
+    return (f"export PATH={os.path.dirname(found[-1])}:$PATH PGHOST={at} PGDATA={at}/db; cd {at}; as='setpriv --reuid postgres --regid postgres --clear-groups --'; "
+            "$as initdb -N --auth trust >/dev/null; $as postgres -k $PGHOST -c listen_addresses= & until $as pg_isready; do sleep 0.2; done; "
+            "$as createdb bench; $as pgbench -i -s 5 bench; touch $PGHOST/ready; while :; do $as pgbench -c 4 -R 300 -T 60 bench; done")
+
+
+def requests(at):
+    """A client and a server that wake each other some ten thousand times per second, as a cache or a queue does."""
+    pair = ("import os, socket\na, b = socket.socketpair()\nif os.fork():\n    while True:\n        a.send(b'get')\n        a.recv(64)\n"
+            "while True:\n    b.recv(64)\n    b.send(b'value')")
+    return f"exec python3 -c \"{pair}\""
+
+
+def packages(at):
+    """A package of a thousand files that is unpacked and removed again and again, with dpkg and its fsyncs."""
+    need("dpkg-deb", "dpkg")
+    return (f"mkdir -p {at}/p/DEBIAN {at}/p/opt {at}/root; dpkg --root={at}/root --print-architecture; mkdir -p {at}/root/var/lib/dpkg/info {at}/root/var/lib/dpkg/updates; "
+            f"touch {at}/root/var/lib/dpkg/status {at}/root/var/lib/dpkg/available; printf 'Package: many\nVersion: 1\nArchitecture: all\nMaintainer: none\nDescription: files\n' >{at}/p/DEBIAN/control; "
+            f"for i in $(seq 1000); do head -c 20000 /dev/urandom >{at}/p/opt/$i; done; dpkg-deb -b {at}/p {at}/many.deb; touch {at}/ready; "
+            f"while :; do dpkg --root={at}/root -i {at}/many.deb; dpkg --root={at}/root -P many; sleep 1; done")
+
+
+def swap_idle(at):
+    """Memory that nothing needs is in compressed swap (zram); its process sleeps."""
+    zram = "/sys/block/zram0"
+    if os.geteuid() or not os.path.isdir(zram) or open(f"{zram}/disksize", encoding="utf-8").read().strip() != "0":
+        raise Skip("needs root and an unused zram0")
+    limit = "/sys/fs/cgroup/memory"
+    if not os.path.isdir(limit):
+        raise Skip("no cgroup v1 memory controller")
+    subprocess.run("echo 512M >/sys/block/zram0/disksize && mkswap /dev/zram0 && swapon /dev/zram0", shell=True, check=True, stdout=subprocess.DEVNULL)
+    group = f"{limit}/{os.path.basename(at)}"
+    os.mkdir(group)
+    ends.append(lambda: subprocess.run(f"swapoff /dev/zram0; echo 1 >{zram}/reset; for i in 1 2 3 4 5; do rmdir {group} && break; sleep 0.2; done", shell=True, check=False,
+                                       stderr=subprocess.DEVNULL))
+    with open(f"{group}/memory.limit_in_bytes", "w", encoding="utf-8") as file:
+        file.write(str(64 << 20))
+    sleeper = f"import time; open('{group}/cgroup.procs', 'w').write('0'); data = bytearray(160 << 20); data[::4096] = bytes(len(data) >> 12); open('{at}/ready', 'w').close(); time.sleep(1000)"
+    return f"python3 -c \"{sleeper}\" & wait"
+
+
 def idle(at):
     return "exec sleep 1000"
 
 
-LOADS = {f.__name__: f for f in (compile, fio_half, gzip, stress_cpu, tar, copy, dd, web, pool, sort, start_big, cron, encode, datagrams, logging, idle)}
+LOADS = {f.__name__: f for f in (compile, fio_half, gzip, stress_cpu, tar, copy, dd, web, pool, sort, start_big, cron, encode, datagrams, logging,
+                                  database, requests, packages, swap_idle, idle)}
 
 
 class Load:
@@ -154,8 +218,11 @@ class Load:
         self.skipped, self.process, self.seen = None, None, set()
         self.at = tempfile.mkdtemp(prefix="ktop-healthy-", dir="/var/tmp")
         try:
-            self.process = subprocess.Popen(["bash", "-c", begin(self.at)], start_new_session=True, stdin=subprocess.DEVNULL,
+            command = begin(self.at)
+            self.process = subprocess.Popen(["bash", "-c", command], start_new_session=True, stdin=subprocess.DEVNULL,
                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while "/ready" in command and not os.path.exists(f"{self.at}/ready") and self.process.poll() is None:
+                time.sleep(0.1)
         except Skip as reason:
             self.skipped = str(reason)
             shutil.rmtree(self.at)
@@ -177,14 +244,20 @@ class Load:
         a name alone counts only if it is that of a program of this load."""
         if not pid:
             return not comm or comm in self.names()
-        try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                fields = file.read().rsplit(b")", 1)[1].split()
-            return int(fields[3]) == self.process.pid or int(fields[1]) == 2
-        except OSError:
-            return True
+        return self.has(int(pid)) or not os.path.exists(f"/proc/{int(pid)}") or session_of(int(pid))[0] == 2
+
+    def has(self, pid):
+        """Whether the process descends from the load: those of a database have sessions of their own."""
+        while pid > 2:
+            parent, session = session_of(pid)
+            if session == self.process.pid:
+                return True
+            pid = parent
+        return False
 
     def end(self):
+        while stops:
+            stops.pop()()
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -197,4 +270,10 @@ class Load:
                         os.kill(int(pid), signal.SIGKILL)
             except OSError:
                 pass
+        for _ in range(200):  # a killed process may wait for the disk for a while
+            if not any(session_of(int(pid))[1] == self.process.pid for pid in filter(str.isdigit, os.listdir("/proc"))):
+                break
+            time.sleep(0.1)
+        while ends:
+            ends.pop()()
         shutil.rmtree(self.at, ignore_errors=True)

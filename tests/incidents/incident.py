@@ -96,6 +96,23 @@ def contained(kind):
     importlib.import_module(kind)
 
 
+def sysctl(name, value):
+    """A file below /proc/sys, with that value until the end of the script."""
+    path = f"/proc/sys/{name}"
+    try:
+        with open(path, encoding="utf-8") as file:
+            old = file.read()
+        _write(path, value)
+    except OSError as error:
+        skip(f"{name} cannot be set: {error}")
+    undo.append(lambda: _write(path, old))
+
+
+def _write(path, value):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(str(value))
+
+
 # ---- disks and control groups ----
 
 def fuse_disk(size_mb, delay_us, name="slowdisk"):

@@ -17,4 +17,5 @@ decoy()
 toucher = python("toucher", "import mmap, random, time\n" + enter(procs) + "data = mmap.mmap(-1, 160 << 20)\nfor at in range(0, 160 << 20, 4096):\n    data[at] = at >> 12 & 255\n"
                  "while True:\n    data[random.randrange(40960) * 4096] = 1")
 time.sleep(1)
-go((toucher, "toucher"), (0, "ktop-incident"), kinds=("swapping", "memory_pressure"))
+# At times the kernel finds no page to reclaim in time, and kills it.
+go((toucher, "toucher"), (0, "ktop-incident"), kinds=("swapping", "memory_pressure", "oom_kill"))

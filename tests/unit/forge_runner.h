@@ -133,10 +133,10 @@ static int dear_open(struct collector_run *run) {
 static int dear_sample(struct collector_run *run, struct section *out) {
     const struct series_def *def;
     (void)out;
-    if (!run->input)
+    if (!run->inputs[0])
         return 0;
-    bool good = !strcmp(section_collector(run->input), "good") && section_n_series(run->input) == 2 &&
-                section_series_at(run->input, 0, &def) == 42;
+    bool good = !strcmp(section_collector(run->inputs[0]), "good") && section_n_series(run->inputs[0]) == 2 &&
+                section_series_at(run->inputs[0], 0, &def) == 42;
     atomic_fetch_add(good ? &dear_inputs : &dear_strange_inputs, 1);
     return 0;
 }
@@ -178,7 +178,7 @@ static int dear_request(struct collector_run *run, const struct request *request
     return 0;
 }
 static const struct collector collector_dear = {.name = "dear",
-                                                .input = "good",
+                                                .inputs = {"good"},
                                                 .open = dear_open,
                                                 .sample = dear_sample,
                                                 .requests = 1u << REQUEST_EVENTS | 1u << REQUEST_FREQUENCY |

@@ -181,6 +181,11 @@ static void throttled(void **state) {
     char *text = reported(&group);
     assert_non_null(strstr(text, "warning io_throttled: reads of cgroup /b on vda wait 4"));
     assert_null(strstr(text, "/a"));
+    // Nothing limits the root: its queue is full.
+    group.groups[1] = "cgroup=/|device=vda|op=R|ios_per_s=22|latency_us=43|total_us=45000";
+    text = reported(&group);
+    assert_non_null(strstr(text, "info io_throttled: reads of cgroup / on vda wait 4"));
+    assert_null(strstr(text, "throttled, or"));
     // Too few I/Os; a slow disk; the queue of any busy disk; waiting in the scheduler; a device without requests, where
     // both times are equal.
     struct scene healthy[] = {

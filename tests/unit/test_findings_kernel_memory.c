@@ -72,6 +72,42 @@ static void slab_size(void **state) {
     assert_int_equal(strncmp(slab(3.3e6, 3.21e6, NULL), "info slab_growth", 16), 0);
 }
 
+static const char *page_tables_of(double kib, double available, const char *owners) {
+    char row[32];
+    snprintf(row, sizeof(row), "%.0f", kib);
+    rules_begin();
+    rules_series("mem_total_kib", 16e6);
+    rules_series("mem_available_kib", available);
+    rules_table("memory", "page_tables_kib", row);
+    rules_table("page_tables", "pid|comm|page_tables_kib|rss_kib", owners);
+    return rules_step();
+}
+
+static void page_tables(void **state) {
+    (void)state;
+    static const char owners[] = "7|small|400000|90\n8|sparse|480000|2048";
+    page_tables_of(790000, 8e6, owners);
+    assert_string_equal(page_tables_of(790000, 8e6, owners), ""); // less than 5 %
+    page_tables_of(810000, 8e6, owners);
+    assert_string_equal(
+        page_tables_of(810000, 8e6, owners),
+        "info page_tables 8 sparse: page tables take 791M of 15.3G, memory of no process; sparse (pid 8) "
+        "has 469M of them, RSS 2.0M\n");
+    page_tables_of(2.5e6, 8e6, owners);
+    assert_int_equal(strncmp(page_tables_of(2.5e6, 8e6, owners), "warning page_tables nan -", 25), 0);
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(page_tables_of(100000 + i * 40000, 8e6, owners), "");
+    assert_string_equal(page_tables_of(260000, 8e6, owners),
+                        "warning page_tables 8 sparse: page tables take 254M of 15.3G, and grow by 39.1M per second, "
+                        "memory of no process; sparse (pid 8) has 469M of them, RSS 2.0M\n");
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 9; i++) // slowly
+        assert_string_equal(page_tables_of(100000 + i * 8000, 8e6, owners), "");
+}
+
 static const char *compaction(const char *stalls, double pressure, const char *storms) {
     rules_begin();
     rules_series("memory_some_pct", pressure);
@@ -124,12 +160,9 @@ static void compaction_is_the_cause(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {RULES_TEST(huge_pages),
-                                       RULES_TEST(slab_grows),
-                                       RULES_TEST(slab_leaks),
-                                       RULES_TEST(slab_slow),
-                                       RULES_TEST(slab_size),
-                                       RULES_TEST(compaction_stalls),
-                                       RULES_TEST(compaction_is_the_cause)};
+    const struct CMUnitTest tests[] = {RULES_TEST(huge_pages),        RULES_TEST(slab_grows),
+                                       RULES_TEST(page_tables),       RULES_TEST(slab_leaks),
+                                       RULES_TEST(slab_slow),         RULES_TEST(slab_size),
+                                       RULES_TEST(compaction_stalls), RULES_TEST(compaction_is_the_cause)};
     return rules_run(tests);
 }

@@ -99,8 +99,11 @@ static void minor_faults(void **state) {
     // First touches of memory that stays.
     for (int i = 0; i < 5; i++)
         assert_string_equal(faults(100000, 40 + i * 390, 70), "");
+    faults(30000, 40, 70);
+    assert_int_equal(strncmp(faults(30000, 40, 70), "info minor_faults 11", 20), 0);
     for (int i = 0; i < 5; i++)
-        assert_string_equal(faults(30000, 40, 70), "");
+        faults(19000, 40, 70);
+    assert_string_equal(faults(19000, 40, 70), "");
 }
 
 // exit_code -1: none ended.
@@ -187,7 +190,7 @@ static const char *inodes(const char *creators, const char *storms) {
 
 static void creators(void **state) {
     (void)state;
-    static const char fails[] = "calls|8|ls|read|-|900|1400\ncalls|7|sessions|openat|ENOSPC|900|1400";
+    static const char fails[] = "calls|8|ls|read|-|900|1400\nno_space|7|sessions|openat|ENOSPC|900|1400";
     static const struct {
         const char *creators, *storms, *text;
     } cases[] = {
@@ -320,7 +323,34 @@ static void read_only_remount(void **state) {
                         "after a remount: writes fail with EROFS\n");
 }
 
-static const char *starved, *busy_rows; // rows of starved_threads and busy_threads
+// Of two CPUs, one and a half are busy; tasks wait for them half of the time.
+static const char *crowded(const char *rows) {
+    const char *text = "";
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 2; i++) {
+        rules_begin();
+        rules_series("cpus_online", 2);
+        rules_series("cpu_idle_pct", 25);
+        rules_series("cpu_some_pct", 50);
+        rules_table("tasks", "pid|tid|comm|state|cpu_pct|system_pct|priority|cpu|run_queue_us|threads", rows);
+        text = rules_step();
+    }
+    return text;
+}
+
+static void own_threads(void **state) {
+    (void)state;
+    assert_string_equal(crowded("7|7|pool|R|90|0|20|0|2000000|17\n8|8|other|R|20|0|20|1|200000|1"),
+                        "info cpu_pressure 7 pool: pool (pid 7) uses 90 % of one CPU: tasks stalled on CPU 50 % of the "
+                        "time with only 1.5 of 2 CPUs busy (its own threads wait for each other)\n");
+    const char *others[] = {"7|7|pool|R|90|0|20|0|2000000|17\n8|8|other|R|20|0|20|1|230000|1",
+                            "7|7|single|R|90|0|20|0|2000000|1"};
+    for (size_t i = 0; i < 2; i++)
+        assert_non_null(strstr(crowded(others[i]), "warning cpu_pressure 7"));
+}
+
+static const char *starved, *busy_rows, *stolen; // rows of starved_threads, busy_threads and cpus
 
 // The findings in the second of two equal frames of a machine with four CPUs.
 static const char *realtime(const char *rows, double idle_pct, double some_pct) {
@@ -333,6 +363,8 @@ static const char *realtime(const char *rows, double idle_pct, double some_pct) 
         rules_series("cpu_idle_pct", idle_pct);
         rules_series("cpu_some_pct", some_pct);
         rules_table("tasks", "pid|tid|comm|state|cpu_pct|system_pct|priority|cpu|run_queue_us", rows);
+        if (stolen)
+            rules_table("cpus", "cpu|steal_pct", stolen);
         if (starved)
             rules_table("starved_threads", "tid|pid|comm|cpu|waited_pct", starved);
         if (busy_rows)
@@ -351,6 +383,13 @@ static void realtime_hog(void **state) {
         "warning runaway_task 11 spin: spin (pid 11) uses 95 % of one CPU, at real-time priority 50 "
         "(SCHED_FIFO or SCHED_RR)\n");
     assert_string_equal(rules_of.causes[1], "realtime_hog");
+    // The hypervisor takes a part of the task's CPU, or of another one.
+    static const char less[] = "11|11|spin|R|66|0|-51|2|0\n13|13|victim|R|5|0|20|2|940000";
+    stolen = "1|30\n2|29";
+    assert_int_equal(strncmp(realtime(less, 60, 30), "warning realtime_hog 11 spin: spin (pid 11) uses 66 %", 53), 0);
+    stolen = "1|29\n2|5";
+    assert_string_equal(realtime(less, 60, 30), "");
+    stolen = NULL;
     // A thread that is not the first of its process waits for that CPU; another one for another CPU.
     starved = "71|70|worker|2|88\n72|70|worker|1|99";
     assert_string_equal(realtime("11|11|spin|R|95|0|-51|2|0\n70|70|server|S|0|0|20|0|0", 60, 10),
@@ -477,11 +516,11 @@ static void kernel_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RULES_TEST(steady_growth), RULES_TEST(no_alarm),        RULES_TEST(towards_a_limit),   RULES_TEST(slow_growth),
-        RULES_TEST(minor_faults),  RULES_TEST(crash_loop),      RULES_TEST(filling),           RULES_TEST(creators),
-        RULES_TEST(deleted_file),  RULES_TEST(kernel_error),    RULES_TEST(tmpfs_memory),      RULES_TEST(clock_step),
-        RULES_TEST(fd_limit),      RULES_TEST(pids_limit),      RULES_TEST(read_only_remount), RULES_TEST(realtime_hog),
-        RULES_TEST(busy_thread),   RULES_TEST(tracing_left_on),
+        RULES_TEST(steady_growth), RULES_TEST(no_alarm),     RULES_TEST(towards_a_limit), RULES_TEST(slow_growth),
+        RULES_TEST(minor_faults),  RULES_TEST(own_threads),  RULES_TEST(crash_loop),      RULES_TEST(filling),
+        RULES_TEST(creators),      RULES_TEST(deleted_file), RULES_TEST(kernel_error),    RULES_TEST(tmpfs_memory),
+        RULES_TEST(clock_step),    RULES_TEST(fd_limit),     RULES_TEST(pids_limit),      RULES_TEST(read_only_remount),
+        RULES_TEST(realtime_hog),  RULES_TEST(busy_thread),  RULES_TEST(tracing_left_on),
     };
     return rules_run(tests);
 }

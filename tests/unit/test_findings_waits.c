@@ -257,23 +257,67 @@ static void io_pressure(void **state) {
                         "% of the time (PSI some), all tasks 58 % (PSI full), but no disk is busy\n");
 }
 
-static const char *ports(const char *rows) {
+// Three frames of a busy disk with slow writes, on a machine whose tasks all wait for it.
+static const char *written(const char *processes) {
+    const char *text = "";
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 3; i++) {
+        rules_begin();
+        rules_series("io_some_pct", 60);
+        rules_series("io_full_pct", 58);
+        rules_table("devices", "device|util_pct|reads_per_s|writes_per_s|in_flight", "vda|99|0|200|9");
+        rules_table("by_process", "pid|comm|device|op|ios_per_s|bytes_per_s|total_us_per_s", processes);
+        text = rules_step();
+    }
+    return text;
+}
+
+// A load, unless another program waits as well.
+static void waits_alone(void **state) {
+    (void)state;
+    assert_string_equal(
+        written("5|dd|vda|W|200|200000000|9000000\n6|log|vda|W|5|20000|49000"),
+        "info disk_saturated 5 dd: dd (pid 5) does most of the I/O: vda is 99 % busy with 0 reads/s and "
+        "200 writes/s, 9 in flight; tasks stalled on I/O 60 % of the time (PSI some)\n");
+    assert_string_equal(written("5|dd|vda|W|200|200000000|9000000\n6|log|vda|W|5|20000|51000"),
+                        "warning disk_saturated 5 dd: dd (pid 5) does most of the I/O: vda is 99 % busy with 0 reads/s "
+                        "and 200 writes/s, 9 in flight; tasks stalled on I/O 60 % of the time (PSI some)\n");
+}
+
+static const char *ports(const char *rows, const char *storms) {
     rules_begin();
+    if (storms)
+        rules_table("storms", "what|pid|comm|detail|error|per_s|all_per_s", storms);
     rules_table("local_ports", "remote|ports|range|pid|comm", rows);
     return rules_step();
 }
 
 static void local_ports(void **state) {
     (void)state;
-    ports("10.0.0.2:80|62|64|5|client");
+    static const char storms[] = "connects|6|looper|-|-|300|310\ncalls|6|looper|connect|EADDRNOTAVAIL|31000|40000";
+    ports("10.0.0.2:80|62|64|5|client", storms);
     assert_string_equal(
-        ports("10.0.0.2:80|62|64|5|client"),
+        ports("10.0.0.2:80|62|64|5|client", storms),
         "warning local_ports 5 client: client (pid 5): 62 of 64 local ports are used for connections to "
-        "10.0.0.2:80, TIME-WAIT included: connect fails with EADDRNOTAVAIL (ip_local_port_range)\n");
+        "10.0.0.2:80, TIME-WAIT included: connect fails with EADDRNOTAVAIL (ip_local_port_range)\n"
+        "warning failing_calls 6 looper: looper (pid 6) calls connect in a loop, and it fails with EADDRNOTAVAIL: "
+        "31.0k times per second\n");
+    // All in TIME-WAIT: no process has them any more.
+    assert_string_equal(
+        ports("10.0.0.2:80|62|64|-|-", storms),
+        "warning local_ports 6 looper: looper (pid 6): 62 of 64 local ports are used for connections to "
+        "10.0.0.2:80, TIME-WAIT included: connect fails with EADDRNOTAVAIL (ip_local_port_range)\n"
+        "warning failing_calls 6 looper: looper (pid 6) calls connect in a loop, and it fails with EADDRNOTAVAIL: "
+        "31.0k times per second\n");
+    // Several processes begin connections.
+    const char *several = ports("10.0.0.2:80|62|64|-|-", "connects|6|looper|-|-|300|900\nconnects|7|a|-|-|290|900\n"
+                                                         "connects|8|b|-|-|280|900");
+    assert_non_null(strstr(several, "warning local_ports nan -: a client: 62 of 64 local ports"));
     rules_end(NULL);
     rules_start(NULL);
     for (int i = 0; i < 3; i++)
-        assert_string_equal(ports("10.0.0.2:80|56|64|5|client"), "");
+        assert_string_equal(ports("10.0.0.2:80|56|64|5|client", NULL), "");
 }
 
 int main(void) {
@@ -281,7 +325,7 @@ int main(void) {
         RULES_TEST(lock_contention), RULES_TEST(semaphores),    RULES_TEST(deadlock),
         RULES_TEST(file_lock),       RULES_TEST(dead_server),   RULES_TEST(stopped_process),
         RULES_TEST(dirty_throttled), RULES_TEST(socket_owners), RULES_TEST(containers),
-        RULES_TEST(io_pressure),     RULES_TEST(local_ports),
+        RULES_TEST(io_pressure),     RULES_TEST(waits_alone),   RULES_TEST(local_ports),
     };
     return rules_run(tests);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -194,6 +195,13 @@ static void turns(void **state) {
         suspects_turns_look(&turns, &probe);
     }
     assert_true(isnan(suspects_turns_pct(&turns)));
+    turns = (struct lock_turns){0}; // no two were seen to wait at every sixth look
+    for (int i = 0; i < 14; i++) {
+        struct lock_probe probe = i % 6 == 2 ? (struct lock_probe){0} : look_at(0x1000, 7, 100 + i % 8);
+        suspects_turns_look(&turns, &probe);
+    }
+    assert_true(suspects_turns_pct(&turns) >= 75);
+    assert_int_equal(turns.waiters, 7);
 }
 
 static double children_sample(void *readers, int32_t parent, char *child, size_t size) {
@@ -254,6 +262,57 @@ static void reading_children(void **state) {
     waitpid(parent, NULL, 0);
     close(ready[0]);
     close(ready[1]);
+}
+
+// Of this process and the first one, while page tables grow or are many.
+static size_t owners(void *part, double all_kib, uint64_t seconds, double *kib) {
+    char rows[128];
+    snprintf(rows, sizeof(rows), "%d|%d|5|-\n1|1|0|-\n2|2|0|-", getpid(), getpid());
+    struct table *tasks = forge_real("tasks", "pid|tid|cpu_pct|ended_s", rows);
+    const struct table_def *def = table_def(tasks);
+    struct suspects_sample sample = {.out = forge_section("suspects", 1),
+                                     .tasks = tasks,
+                                     .at = {.pid = table_column(def, "pid"),
+                                            .tid = table_column(def, "tid"),
+                                            .cpu = table_column(def, "cpu_pct"),
+                                            .ended = table_column(def, "ended_s")},
+                                     .now_ns = seconds * 1000000000,
+                                     .mem_total_kib = 1e6,
+                                     .page_tables_kib = all_kib};
+    suspects_page_tables_part.sample(part, &sample);
+    const struct table *out = section_find_table(sample.out, "page_tables");
+    size_t cursor = 0, n = 0;
+    *kib = 0;
+    for (const union cell *row; (row = table_next(out, &cursor)); n++)
+        if (row[table_column(table_def(out), "pid")].num == getpid())
+            *kib = row[table_column(table_def(out), "page_tables_kib")].num;
+    section_unref(sample.out);
+    table_free(tasks);
+    return n;
+}
+
+static void page_tables(void **state) {
+    (void)state;
+    const size_t step = 2 << 20, steps = 256;
+    double kib, before;
+    void *part = suspects_page_tables_part.create();
+    assert_int_equal(owners(part, 0.0 / 0.0, 1, &kib), 0);
+    assert_int_equal(owners(part, 20000, 2, &kib), 0);
+    assert_int_equal(owners(part, 23000, 3, &kib), 0);
+    assert_true(owners(part, 28000, 4, &before) > 0); // grown
+    assert_true(before > 0);
+    volatile char *at = mmap(NULL, step * steps, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(at != MAP_FAILED);
+    madvise((void *)at, step * steps, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < steps; i++)
+        (void)at[i * step];
+    owners(part, 28000, 6, &kib);
+    assert_true(kib - before >= 1000 && kib - before < 1400); // 4 KiB for each step, more with ASan
+    munmap((void *)at, step * steps);
+    assert_int_equal(owners(part, 28000, 9, &kib), 0);
+    assert_true(owners(part, 41000, 10, &kib) > 0);
+    assert_true(owners(part, 41000, 20, &kib) > 0); // 4 % of the memory
+    suspects_page_tables_part.destroy(part);
 }
 
 static double child_tasks_limit(rlim_t most) {
@@ -421,6 +480,7 @@ int main(void) {
                                        cmocka_unit_test(jobs),
                                        cmocka_unit_test(file_locks),
                                        cmocka_unit_test(threads_by_cpu),
-                                       cmocka_unit_test(process_files)};
+                                       cmocka_unit_test(process_files),
+                                       cmocka_unit_test(page_tables)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ until awk '/MemTotal/ { all = $2 } /MemAvailable/ { exit !($2 < all / 12) }' /pr
     sleep 0.1
 done
 i=0
-until grep -q '"kind":"memory_low"' /tmp/frames || [ $i -ge 100 ]; do
+until grep -q '"kind":"memory_low"' /tmp/frames || [ $i -ge 600 ]; do
     i=$((i + 1))
     sleep 0.1
 done

@@ -263,6 +263,28 @@ void tracing_explain_events(const struct tracing_failure *failure, char *reason,
     }
 }
 
+static _Atomic int held; // instances, from before each is made until it is removed
+
+int instances_held(void) {
+    return held;
+}
+
+static int directory_remove(const char *path) {
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    for (int tries = 0; tries < 100; tries++) {
+        if (!rmdir(path) || errno == ENOENT)
+            return 0;
+        if (errno != EBUSY)
+            return -errno;
+        if (tries == 0) { // removal disables everything; only a busy instance must be disabled first
+            instance_write(path, "events/enable", "0");
+            instance_write(path, "tracing_on", "0");
+        }
+        nanosleep(&pause, NULL);
+    }
+    return -EBUSY;
+}
+
 int instance_create(const char *collector, char *path, size_t size) {
     const char *where = tracing_dir(NULL, NULL);
     if (!where)
@@ -272,14 +294,17 @@ int instance_create(const char *collector, char *path, size_t size) {
     int n = snprintf(path, size, "%s/instances/%s", where, name);
     if (n < 0 || (size_t)n >= size)
         return -ENAMETOOLONG;
+    held++;
     int error = mkdir(path, 0700) ? -errno : 0;
     if (error == -EEXIST) {
-        error = instance_remove(path); // left by an earlier try of this ktop
+        error = directory_remove(path); // left by an earlier try of this ktop
         if (!error && mkdir(path, 0700))
             error = -errno;
     }
-    if (error)
+    if (error) {
+        held--;
         return error;
+    }
     instance_write(path, "tracing_on", "0");
     // From Linux 6.19 on system call events copy what programs write, 63 bytes of each; nothing here reads that.
     instance_write(path, "syscall_user_buf_size", "0");
@@ -327,17 +352,7 @@ int tracing_append(const char *where, const char *file, const char *line) {
 }
 
 int instance_remove(const char *path) {
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    for (int tries = 0; tries < 100; tries++) {
-        if (!rmdir(path) || errno == ENOENT)
-            return 0;
-        if (errno != EBUSY)
-            return -errno;
-        if (tries == 0) { // removal disables everything; only a busy instance must be disabled first
-            instance_write(path, "events/enable", "0");
-            instance_write(path, "tracing_on", "0");
-        }
-        nanosleep(&pause, NULL);
-    }
-    return -EBUSY;
+    int error = directory_remove(path);
+    held -= !error;
+    return error;
 }

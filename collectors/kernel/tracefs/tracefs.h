@@ -39,6 +39,8 @@ void mountinfo_unescape(const char *in, size_t len, char *out, size_t size);
 int instance_create(const char *collector, char *path, size_t size);
 // Removes it; on EBUSY, disables its events and tracing and retries for at most 1 s. 0 or -errno.
 int instance_remove(const char *path);
+// The number of instances that are being made, exist, or are being removed. Any thread.
+int instances_held(void);
 // Writes a string to the file below the directory: 0 or -errno.
 int instance_write(const char *path, const char *file, const char *value);
 // Records "0,2-5" only: 0 or -errno.
