@@ -67,6 +67,11 @@ def frame_time(frame):
     return datetime.datetime.fromisoformat(frame["time"].replace("Z", "+00:00")).timestamp()
 
 
+def is_new(frame, collector):
+    """Whether the collector has new figures in the frame: one that is late repeats those it had."""
+    return bool(frame["intervals_s"].get(collector))
+
+
 def rows_of(frames, table, collector):
     """The rows of a table of intervals, without those that a frame repeats because the collector was late."""
     return [row for frame in frames if frame["intervals_s"].get(collector) for row in frame["tables"][table]]

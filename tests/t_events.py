@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from ktop import Batch, KTOP, SLOW, check, failed, need_root, skip
+from ktop import Batch, KTOP, SLOW, check, failed, is_new, need_root, skip
 from terminal import Terminal
 from tracing import Tracefs, wait_for
 
@@ -27,7 +27,7 @@ def run_while(batch, load):
     frames, quiet = [first], 0
     while quiet < 2:
         frames.append(batch.frame())
-        if frames[-1]["intervals_s"]["events"]:  # else ktop is late, and repeats what it had
+        if is_new(frames[-1], "events"):
             quiet = quiet + 1 if not frames[-1]["events"] else 0
         if len(frames) > 200:
             raise SystemExit("events do not end")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc, tracefs, losetup; in a new PID namespace, whose PIDs differ from the host PIDs in kernel events: the sched, syscalls and disk panes have no duplicate row and no wrong name
+# needs: root, cc, tracefs, losetup (loud); in a new PID namespace, whose PIDs differ from the host PIDs in kernel events: the sched, syscalls and disk panes have no duplicate row and no wrong name
 """ktop runs in a new PID namespace with its own /proc, with a known load inside and another outside. Its rows are compared with this test's /proc,
 which has the host PIDs of the events if the test itself runs in the initial PID namespace."""
 import json

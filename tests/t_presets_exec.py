@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from ktop import Batch, SLOW, check, failed, need_root
+from ktop import Batch, SLOW, check, failed, is_new, need_root
 
 # Ends as its arguments say: exit STATUS, signal NUMBER, cpu MS, rss MIB, threads N, exec (itself, twice).
 PROGRAM = r"""
@@ -81,7 +81,7 @@ class Frames:
             self.notes += [note["text"] for note in frame["notes"]]
             self.lost += frame["lost_events"] + frame["events_left_out"]
             self.events += frame["events"]
-            quiet = 0 if [p for p in loads if p.poll() is None] else quiet + 1
+            quiet = 0 if [p for p in loads if p.poll() is None] else quiet + is_new(frame, "events")
         [p.wait() for p in loads]
         batch.end()
 

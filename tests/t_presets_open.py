@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from ktop import Batch, SLOW, check, failed, need_root, skip, skip_part
+from ktop import Batch, SLOW, check, failed, is_new, need_root, skip, skip_part
 
 # Opens N names; the buffer is overwritten at once. kind: absolute, relative, at (a directory's descriptor that is closed and reused).
 PROGRAM = r"""
@@ -95,7 +95,7 @@ class Frames:
             self.lost += frame["lost_events"]
             self.left_out += frame["events_left_out"]
             running = [p for p in loads if p.poll() is None]
-            quiet = 0 if running or any(work in (e["path"] or "") for e in frame["events"]) else quiet + 1
+            quiet = 0 if running or any(work in (e["path"] or "") for e in frame["events"]) else quiet + is_new(frame, "events")
             self.totals = {row["event"]: row["total"] for row in frame["tables"]["counts"]}
         self.loads_ok = all([p.wait() == 0 for p in loads])
         batch.end()

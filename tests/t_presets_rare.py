@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from ktop import Batch, SLOW, check, failed, need_root, skip_part
+from ktop import Batch, SLOW, check, failed, is_new, need_root, skip_part
 
 EATER = "kept = []\nwhile True: kept.append(bytearray(b'x' * (1 << 20)))"
 LIMIT_MIB = 32
@@ -24,7 +24,7 @@ def frames_while(presets, load, delay=0.25):
         frame = batch.frame()
         events += frame["events"]
         lost += frame["lost_events"] + frame["events_left_out"]
-        quiet += 1
+        quiet += is_new(frame, "events")
     batch.end()
     return sorted(events, key=lambda e: e["time_s"]), lost
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from ktop import Batch, SLOW, check, failed, need_root, skip
+from ktop import Batch, SLOW, check, failed, is_new, need_root, skip
 
 # In a network namespace of its own. Each kind of connection has its own server port.
 LOAD = r"""
@@ -76,7 +76,7 @@ def frames_while(load, presets, delay=0.25):
         notes += [note["text"] for note in frame["notes"]]
         lost += frame["lost_events"]
         left_out += frame["events_left_out"]
-        quiet = quiet + 1 if p.poll() is not None else 0
+        quiet = quiet + is_new(frame, "events") if p.poll() is not None else 0
     out = p.communicate()[0]
     batch.end()
     missing = sum(int(m[1]) for m in (re.match(r"(\d+) (?:connections are in no row|events of connections)", note) for note in notes) if m)

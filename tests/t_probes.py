@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from ktop import Batch, KTOP, SLOW, check, failed, rows_of, skip_part
+from ktop import Batch, KTOP, SLOW, check, failed, is_new, rows_of, skip_part
 from terminal import Terminal
 from tracing import Overlay, uprobes_tracefs, guard_of, wait_for
 
@@ -90,7 +90,7 @@ class Program:
 
 
 def ktop(*arguments):
-    return subprocess.run([KTOP, "--batch", "--pane", "probes", "--format", "json", "-d", "0.2", "-n", "2", *arguments], stdin=subprocess.DEVNULL,
+    return subprocess.run([KTOP, "--batch", "--pane", "probes", "--format", "json", "-d", "0.2", "-n", str(2 * SLOW), *arguments], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=60 * SLOW)
 
 
@@ -110,7 +110,7 @@ def run_while(load, *arguments):
         load()
         while quiet < 2:
             frames.append(batch.frame())
-            if frames[-1]["intervals_s"]["probes"]:  # else ktop is late, and repeats what it had
+            if is_new(frames[-1], "probes"):
                 quiet = quiet + 1 if not any(row["hits"] for row in frames[-1]["tables"]["probes"]) else 0
             if len(frames) > 200:
                 raise SystemExit("hits do not end")

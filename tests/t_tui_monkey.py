@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from terminal import Terminal, KTOP
@@ -18,6 +19,8 @@ KEYS = list("0123456789FPXhH?/\\nN<>If [ ]{}bgdrpoOvVtmacxyzGjk ") + [
     "\033[<64;10;10M", "\033[<0;300;300M", "\033[M !!", "pid=1\r", "\\pid=1\r", "\\\r", "/a\r", "d0.1\r", "d\x151\r", "d\x15bad\r",
     "b-5\r", "b12:30\r", "b-99999\r", "[[[[", "{{{{", "g", "\\comm=\r", "w\033", "\\" + "x" * 300 + "\r"]
 
+work = tempfile.TemporaryDirectory()
+os.chdir(work.name)  # "w" and what follows it may write files
 random.seed(SEED)
 bad = []
 churn = subprocess.Popen(["sh", "-c", "while :; do /bin/true; sleep 0.02; done"])

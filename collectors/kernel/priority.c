@@ -11,8 +11,8 @@
 #include "collectors/kernel/perf/cpus.h"
 
 #define SLICE_NS 100000
-// ThreadSanitizer's allocator spins for its lock: for ever at realtime priority, if its holder waits for the same CPU.
-#ifdef __SANITIZE_THREAD__
+// The allocators of the sanitizers spin for their locks: for ever at realtime priority, if the holder waits for the same CPU.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define MAY_BE_REALTIME false
 #else
 #define MAY_BE_REALTIME true
