@@ -14,6 +14,7 @@
 #include "collectors/functions/graph.h"
 #include "collectors/kernel/tracefs/guard.h"
 #include "collectors/kernel/tracefs/tracefs.h"
+#include "collectors/probes/define.h"
 #include "collectors/probes/set.h"
 #include "model/mem.h"
 
@@ -29,8 +30,8 @@ void session_close(void) {
     guard_stop();
 }
 
-bool session_has_instances(void) {
-    return instances_held() > 0;
+bool session_is_in_kernel(void) {
+    return instances_held() > 0 || probes_held() > 0;
 }
 
 const char *session_tracing_dir(const char **reason, const char **fix) {

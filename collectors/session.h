@@ -16,8 +16,8 @@ int session_open(void);
 // Ends the guard. Waits for it at most 1 s. Not if a collector's thread hangs: it may still switch something on in the
 // kernel, and the guard cleans up when the process is gone.
 void session_close(void);
-// Whether tracing instances of ktop exist, or are being made or removed. Any thread.
-bool session_has_instances(void);
+// Whether tracing instances or probes of ktop exist, or are being made or removed. Any thread.
+bool session_is_in_kernel(void);
 
 // The tracefs directory; NULL: not available, with the reason and the fix.
 const char *session_tracing_dir(const char **reason, const char **fix);

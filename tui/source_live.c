@@ -16,7 +16,7 @@
 // As PID 1 of a container: the guard ends with ktop, and cannot remove what is left. Where kernel threads are starved,
 // a single grace period takes seconds, and an instance needs several.
 #define STOP_ALONE_MS 5000
-#define STOP_INSTANCES_S 300 // while there are instances
+#define STOP_IN_KERNEL_S 300 // while there are instances or probes
 #define RECORD_STOP_MS 1000
 
 static const struct origin *origin_here(void) {
@@ -72,9 +72,10 @@ static bool live_source_advance(struct source *source, uint64_t frames, struct t
 static int live_source_stop(struct source *source) {
     bool alone = getpid() == 1;
     int hung = runner_stop(source->runner, alone ? STOP_ALONE_MS : STOP_MS);
-    if (hung && alone && session_has_instances())
-        fprintf(stderr, "ktop: waits up to %d s until the kernel has removed ktop's trace buffers\n", STOP_INSTANCES_S);
-    for (int s = 0; hung && alone && session_has_instances() && s < STOP_INSTANCES_S; s++)
+    if (hung && alone && session_is_in_kernel())
+        fprintf(stderr, "ktop: waits up to %d s until the kernel has removed ktop's trace buffers and probes\n",
+                STOP_IN_KERNEL_S);
+    for (int s = 0; hung && alone && session_is_in_kernel() && s < STOP_IN_KERNEL_S; s++)
         hung = runner_stop(source->runner, 1000);
     live_stop(source->live);
     return hung;

@@ -159,6 +159,12 @@ static void explain(const char *where, const struct probe_spec *spec, const stru
 
 // ---- writing ----
 
+static _Atomic int held; // probes, from before each is defined until it is removed
+
+int probes_held(void) {
+    return held;
+}
+
 static const char *list_file(const char *where, const struct probe_spec *spec) {
     if (exists(where, "dynamic_events"))
         return "dynamic_events";
@@ -224,10 +230,31 @@ static int define_all(struct probe *probe, const char *where, const struct probe
     return result;
 }
 
+static void event_remove(const char *where, const struct probe *probe, const char *event) {
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    char line[160];
+    snprintf(line, sizeof(line), "-:%s/%s\n", probe->group, event);
+    for (int tries = 0; tries < 100; tries++) {
+        if (tracing_append(where, list_file(where, &probe->spec), line) != -EBUSY)
+            return;
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void events_remove(const struct probe *probe) {
+    const char *where = tracing_dir(NULL, NULL);
+    if (!where)
+        return;
+    event_remove(where, probe, probe->event);
+    if (probe->entry[0])
+        event_remove(where, probe, probe->entry);
+}
+
 int probe_define(struct probe *probe, pid_t pid, struct choice_error *error) {
     const struct probe_spec *spec = &probe->spec;
     bool user = spec->kind == PROBE_USER || spec->kind == PROBE_USDT;
     const char *reason = NULL, *where = tracing_dir(&reason, NULL);
+    held++;
     struct probe_file *file = user ? xcalloc(1, sizeof(*file)) : NULL;
     *error = (struct choice_error){.place = (int32_t)spec->place};
     where_set(probe);
@@ -242,32 +269,18 @@ int probe_define(struct probe *probe, pid_t pid, struct choice_error *error) {
     if (!result) {
         result = define_all(probe, where, file, error);
         if (result)
-            probe_undefine(probe);
+            events_remove(probe);
         else if (file)
             memcpy(probe->note, file->note, sizeof(probe->note));
     }
+    held -= result != 0;
     if (file)
         probe_file_close(file);
     free(file);
     return result;
 }
 
-static void event_remove(const char *where, const struct probe *probe, const char *event) {
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    char line[160];
-    snprintf(line, sizeof(line), "-:%s/%s\n", probe->group, event);
-    for (int tries = 0; tries < 100; tries++) {
-        if (tracing_append(where, list_file(where, &probe->spec), line) != -EBUSY)
-            return;
-        nanosleep(&pause, NULL);
-    }
-}
-
 void probe_undefine(const struct probe *probe) {
-    const char *where = tracing_dir(NULL, NULL);
-    if (!where)
-        return;
-    event_remove(where, probe, probe->event);
-    if (probe->entry[0])
-        event_remove(where, probe, probe->entry);
+    events_remove(probe);
+    held--;
 }

@@ -39,5 +39,7 @@ bool probe_log_error(const char *log, const char *command, char *sentence, size_
 int probe_define(struct probe *probe, pid_t pid, struct choice_error *error);
 // Its instances must be gone. Waits for at most 1 s until the kernel no longer uses it.
 void probe_undefine(const struct probe *probe);
+// The number of probes that are being defined, exist, or are being removed. Any thread.
+int probes_held(void);
 
 #endif
