@@ -11,7 +11,8 @@
 #include "collectors/kernel/perf/cpus.h"
 
 #define SLICE_NS 100000
-// The allocators of the sanitizers spin for their locks: for ever at realtime priority, if the holder waits for the same CPU.
+// The allocators of the sanitizers spin for their locks: for ever at realtime priority, if the holder waits for the
+// same CPU.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define MAY_BE_REALTIME false
 #else
