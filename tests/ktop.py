@@ -67,9 +67,11 @@ def frame_time(frame):
     return datetime.datetime.fromisoformat(frame["time"].replace("Z", "+00:00")).timestamp()
 
 
-def is_new(frame, collector):
-    """Whether the collector has new figures in the frame: one that is late repeats those it had."""
-    return bool(frame["intervals_s"].get(collector))
+def is_after(frame, collector, seconds):
+    """Whether the collector's figures in the frame are of an interval that began after that time (since 1970). Frames of before may wait in the
+    pipe, and a collector that is late repeats what it had."""
+    interval = frame["intervals_s"].get(collector)
+    return bool(interval) and frame_time(frame) - frame["interval_s"] - interval > seconds
 
 
 def rows_of(frames, table, collector):

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
-from ktop import Batch, KTOP, SLOW, check, failed, is_new, need_root, skip
+from ktop import Batch, KTOP, SLOW, check, failed, is_after, need_root, skip
 from terminal import Terminal
 from tracing import Tracefs, wait_for
 
@@ -24,10 +25,10 @@ def run_while(batch, load):
     batch.frame()
     first = batch.frame()
     load()
-    frames, quiet = [first], 0
+    frames, quiet, done = [first], 0, time.time()
     while quiet < 2:
         frames.append(batch.frame())
-        if is_new(frames[-1], "events"):
+        if is_after(frames[-1], "events", done):
             quiet = quiet + 1 if not frames[-1]["events"] else 0
         if len(frames) > 200:
             raise SystemExit("events do not end")

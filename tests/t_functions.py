@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from ktop import Batch, KTOP, SLOW, check, failed, frame_time, is_new, need_root, rows_of, skip_part
+from ktop import Batch, KTOP, SLOW, check, failed, is_after, need_root, rows_of, skip_part
 from tracing import Overlay
 
 # Calls its functions N times on request: work, deep (nested), nap (sleeps), from threads that start now, from a child.
@@ -193,8 +193,7 @@ def run_while(load, *arguments, want=1, listed=0):
         quiet, done = 0, time.time()
         while quiet < 2 or (sum(len(f["events"]) for f in frames) < listed and len(frames) < 60):
             frames.append(batch.frame())
-            after = frame_time(frames[-1]) - frames[-1]["interval_s"] > done  # frames of before may wait in the pipe
-            quiet = quiet + is_new(frames[-1], "functions") if after and not any(row["calls"] for row in frames[-1]["tables"]["functions"]) else 0
+            quiet = quiet + is_after(frames[-1], "functions", done) if not any(row["calls"] for row in frames[-1]["tables"]["functions"]) else 0
             if len(frames) > 200:
                 raise SystemExit("calls do not end")
     finally:

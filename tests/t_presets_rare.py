@@ -6,8 +6,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
-from ktop import Batch, SLOW, check, failed, is_new, need_root, skip_part
+from ktop import Batch, SLOW, check, failed, is_after, need_root, skip_part
 
 EATER = "kept = []\nwhile True: kept.append(bytearray(b'x' * (1 << 20)))"
 LIMIT_MIB = 32
@@ -19,12 +20,12 @@ def frames_while(presets, load, delay=0.25):
     batch.frame()
     batch.frame()
     load()
-    quiet = 0
+    quiet, done = 0, time.time()
     while quiet < 3:
         frame = batch.frame()
         events += frame["events"]
         lost += frame["lost_events"] + frame["events_left_out"]
-        quiet += is_new(frame, "events")
+        quiet += is_after(frame, "events", done)
     batch.end()
     return sorted(events, key=lambda e: e["time_s"]), lost
 

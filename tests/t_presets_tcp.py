@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from ktop import Batch, SLOW, check, failed, is_new, need_root, skip
+from ktop import Batch, SLOW, check, failed, is_after, need_root, skip
 
 # In a network namespace of its own. Each kind of connection has its own server port.
 LOAD = r"""
@@ -68,7 +68,7 @@ def frames_while(load, presets, delay=0.25):
     batch.frame()
     batch.frame()
     p = load()
-    quiet = 0
+    quiet, done = 0, None
     while quiet < 3:
         frame = batch.frame()
         rows += frame["tables"]["connections"]
@@ -76,7 +76,9 @@ def frames_while(load, presets, delay=0.25):
         notes += [note["text"] for note in frame["notes"]]
         lost += frame["lost_events"]
         left_out += frame["events_left_out"]
-        quiet = quiet + is_new(frame, "events") if p.poll() is not None else 0
+        if done is None and p.poll() is not None:
+            done = time.time()
+        quiet += done is not None and is_after(frame, "events", done)
     out = p.communicate()[0]
     batch.end()
     missing = sum(int(m[1]) for m in (re.match(r"(\d+) (?:connections are in no row|events of connections)", note) for note in notes) if m)

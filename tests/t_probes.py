@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from ktop import Batch, KTOP, SLOW, check, failed, is_new, rows_of, skip_part
+from ktop import Batch, KTOP, SLOW, check, failed, is_after, rows_of, skip_part
 from terminal import Terminal
 from tracing import Overlay, uprobes_tracefs, guard_of, wait_for
 
@@ -108,9 +108,10 @@ def run_while(load, *arguments):
         if not frames[0]["tables"]["probes"]:
             raise SystemExit(f"no probe: {frames[0]['notes']}")
         load()
+        done = time.time()
         while quiet < 2:
             frames.append(batch.frame())
-            if is_new(frames[-1], "probes"):
+            if is_after(frames[-1], "probes", done):
                 quiet = quiet + 1 if not any(row["hits"] for row in frames[-1]["tables"]["probes"]) else 0
             if len(frames) > 200:
                 raise SystemExit("hits do not end")

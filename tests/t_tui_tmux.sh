@@ -182,7 +182,7 @@ for name in out.txt out.csv out.json; do
     expect "written $name" "written: $name"
 done
 grep -q 'tasks\*' "$here/out.txt" || fail "out.txt is not the screen: $(head -3 "$here/out.txt")"
-grep -q 'write to' "$here/out.txt" && fail "out.txt contains the prompt"
+grep -q '^write to' "$here/out.txt" && fail "out.txt contains the prompt"
 head -n 1 "$here/out.csv" | grep -q 'pid' || fail "out.csv: $(head -n 1 "$here/out.csv")"
 if command -v jq >/dev/null; then jq -e '.pane == "tasks"' "$here/out.json" >/dev/null || fail "out.json"; fi
 keys w
