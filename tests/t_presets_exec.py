@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, tracefs, cc (san beside); the preset exec: one row per process life, with parent, directory, status, time, CPU and memory
+# needs: root, tracefs, cc (asan beside); the preset exec: one row per process life, with parent, directory, status, time, CPU and memory
 import os
 import re
 import shutil

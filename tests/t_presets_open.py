@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, tracefs, cc (san beside); the presets open and mount: every name whole or marked, from dynamic, static and libc-less programs
+# needs: root, tracefs, cc (asan beside); the presets open and mount: every name whole or marked, from dynamic, static and libc-less programs
 import collections
 import os
 import re

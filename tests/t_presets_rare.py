@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, tracefs (san beside); the presets kill and oom against programs of known numbers (module: tests/vm/snoops)
+# needs: root, tracefs (asan beside); the presets kill and oom against programs of known numbers (module: tests/vm/snoops)
 import os
 import re
 import signal

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, tracefs, ip (san beside); the presets tcplife and tcpretrans: one row per connection, and exactly 6 SYN retransmissions
+# needs: root, tracefs, ip (asan beside); the presets tcplife and tcpretrans: one row per connection, and exactly 6 SYN retransmissions
 import collections
 import os
 import re
