@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 from ktop import Batch, SLOW, check, failed, is_after, need_root, skip
 
