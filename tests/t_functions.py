@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from ktop import Batch, KTOP, SLOW, check, failed, is_after, need_root, rows_of, skip_part
+from ktop import Batch, KTOP, SLOW, check, failed, frame_time, is_after, need_root, rows_of, skip_part
 from tracing import Overlay
 
 # Calls its functions N times on request: work, deep (nested), nap (sleeps), from threads that start now, from a child.

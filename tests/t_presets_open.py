@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from ktop import Batch, SLOW, check, failed, is_after, need_root, skip, skip_part
+from ktop import Batch, check, failed, is_after, need_root, skip
 
 # Opens N names; the buffer is overwritten at once. kind: absolute, relative, at (a directory's descriptor that is closed and reused).
 PROGRAM = r"""

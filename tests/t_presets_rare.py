@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from ktop import Batch, SLOW, check, failed, is_after, need_root, skip_part
+from ktop import Batch, check, failed, is_after, need_root, skip_part
 
 EATER = "kept = []\nwhile True: kept.append(bytearray(b'x' * (1 << 20)))"
 LIMIT_MIB = 32

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from ktop import Batch, SLOW, check, failed, is_after, need_root, skip
+from ktop import Batch, check, failed, is_after, need_root, skip
 
 # In a network namespace of its own. Each kind of connection has its own server port.
 LOAD = r"""
