@@ -140,8 +140,13 @@ sized() {
     echo "load $1 0 $2 $4 $(io_load "/dev/$1" "$2" "$3" "$4" "$5" "${6:-random}") bytes $5"
 }
 
+# Of a thread that takes long the guard removes the instance, after the end of ktop.
 none_left() {
-    left=$(ls /sys/kernel/tracing/instances | grep -c ktop)
+    i=0
+    while left=$(ls /sys/kernel/tracing/instances | grep -c ktop); [ "$left" != 0 ] && [ $i -lt 50 ]; do
+        i=$((i + 1))
+        sleep 0.1
+    done
     [ "$left" = 0 ] || fail "$left instances left: $(ls /sys/kernel/tracing/instances)"
     [ "$(cat /sys/kernel/tracing/events/enable)" = 0 ] || fail "events are still enabled"
 }

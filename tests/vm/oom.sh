@@ -8,11 +8,10 @@ mkdir $group && echo 48M >$group/memory.max || fail "cannot set the limit"
 ktop --batch --pane triage --format json -d 0.7 >/tmp/frames 2>/tmp/errors &
 watcher=$!
 frames_come 3 60
-echo 1000 >/proc/self/oom_score_adj # inherited by the next children: the kernel kills them first
 echo 1 >/proc/sys/vm/overcommit_memory # allows allocations beyond the available memory
-dd if=/dev/zero of=/dev/null bs=1900M count=1 2>/dev/null # holds its whole block in memory
+# It holds its whole block in memory, and the kernel kills it first: only it, although its memory is free only later.
+sh -c 'echo 1000 >/proc/self/oom_score_adj; exec dd if=/dev/zero of=/dev/null bs=1900M count=1' 2>/dev/null
 echo "killed $?"
-echo 0 >/proc/self/oom_score_adj
 frames_come $(($(wc -l </tmp/frames) + 4)) 60
 echo "group begins"
 mkfifo /tmp/stay /tmp/grow
