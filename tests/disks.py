@@ -169,10 +169,11 @@ class Ktop(Batch):
     def finish_counted(self, disks, settled=lambda frame: True):
         """finish() once n I/Os of each disk are counted, since under load some are in a later frame, and the last frame is settled. Flushes
         are subtracted: the kernel counts them as writes too."""
-        for _ in range(20):
-            if all(self.count("io_latency", device=d) >= n - self.count("io_total", "F", device=d) for d, n in disks.items()) and settled(self.frames[-1]):
+        latest = time.time() + 10  # many frames of before may wait in the pipe
+        while not (settled(self.frames[-1]) and
+                   all(self.count("io_latency", device=d) >= n - self.count("io_total", "F", device=d) for d, n in disks.items())):
+            if frame_time(self.frame()) > latest:
                 break
-            self.frame()
         self.finish()
 
     def stop(self):

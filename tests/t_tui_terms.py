@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+from ktop import SLOW
 from terminal import KTOP, Terminal
 
 bad = []
@@ -16,7 +17,7 @@ def run(name, env, columns=80, rows=24, args=(), keys="hq12345q"):
     t = Terminal([KTOP, "-d", "0.3", *args], columns, rows, env)
     try:
         t.read(20)  # the first output: a start takes long beside other tests
-        t.pump(1.2)
+        t.pump(1.2 * min(SLOW, 3))
         for key in keys[:-1]:
             t.send(key)
             t.pump(0.05)
