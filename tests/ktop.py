@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
@@ -94,6 +95,16 @@ class Batch:
             raise SystemExit(f"ktop exited early with status {self.p.wait()}")
         self.frames.append(json.loads(line))
         return self.frames[-1]
+
+    def frames_after(self, collector, ended, n=3):
+        """Yields frames until n of them are of intervals that began after ended() was true."""
+        done = None
+        while n > 0:
+            frame = self.frame()
+            if done is None and ended():
+                done = time.time()
+            n -= done is not None and is_after(frame, collector, done)
+            yield frame
 
     def end(self):
         """Safe to call twice."""

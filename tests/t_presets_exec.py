@@ -6,9 +6,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
-from ktop import Batch, SLOW, check, failed, is_after, need_root
+from ktop import Batch, SLOW, check, failed, need_root
 
 # Ends as its arguments say: exit STATUS, signal NUMBER, cpu MS, rss MIB, threads N, exec (itself, twice).
 PROGRAM = r"""
@@ -67,9 +66,7 @@ class Frames:
         batch.frame()
         batch.frame()
         loads = load()
-        quiet, done = 0, None
-        while quiet < 3:
-            frame = batch.frame()
+        for frame in batch.frames_after("events", lambda: all(p.poll() is not None for p in loads)):
             rows = frame["tables"]["programs"]
             for row in rows:
                 key = (row["pid"], row["time_s"])
@@ -82,9 +79,6 @@ class Frames:
             self.notes += [note["text"] for note in frame["notes"]]
             self.lost += frame["lost_events"] + frame["events_left_out"]
             self.events += frame["events"]
-            if done is None and all([p.poll() is not None for p in loads]):
-                done = time.time()
-            quiet += done is not None and is_after(frame, "events", done)
         [p.wait() for p in loads]
         batch.end()
 

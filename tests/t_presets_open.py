@@ -7,9 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
-from ktop import Batch, check, failed, is_after, need_root, skip
+from ktop import Batch, check, failed, need_root, skip
 
 # Opens N names; the buffer is overwritten at once. kind: absolute, relative, at (a directory's descriptor that is closed and reused).
 PROGRAM = r"""
@@ -88,17 +87,12 @@ class Frames:
         batch.frame()
         batch.frame()
         loads = load()
-        quiet, done = 0, None
-        while quiet < 3:
-            frame = batch.frame()
+        for frame in batch.frames_after("events", lambda: all(p.poll() is not None for p in loads)):
             self.events += frame["events"]
             self.notes += [note["text"] for note in frame["notes"]]
             self.lost += frame["lost_events"]
             self.left_out += frame["events_left_out"]
             self.late += not frame["intervals_s"]["events"]
-            if done is None and all([p.poll() is not None for p in loads]):
-                done = time.time()
-            quiet += done is not None and is_after(frame, "events", done)
             self.totals = {row["event"]: row["total"] for row in frame["tables"]["counts"]}
         self.loads_ok = all([p.wait() == 0 for p in loads])
         batch.end()

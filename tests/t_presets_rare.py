@@ -6,9 +6,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
-from ktop import Batch, check, failed, is_after, need_root, skip_part
+from ktop import Batch, check, failed, need_root, skip_part
 
 EATER = "kept = []\nwhile True: kept.append(bytearray(b'x' * (1 << 20)))"
 LIMIT_MIB = 32
@@ -20,12 +19,9 @@ def frames_while(presets, load, delay=0.25):
     batch.frame()
     batch.frame()
     load()
-    quiet, done = 0, time.time()
-    while quiet < 3:
-        frame = batch.frame()
+    for frame in batch.frames_after("events", lambda: True):
         events += frame["events"]
         lost += frame["lost_events"] + frame["events_left_out"]
-        quiet += is_after(frame, "events", done)
     batch.end()
     return sorted(events, key=lambda e: e["time_s"]), lost
 

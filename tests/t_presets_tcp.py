@@ -7,9 +7,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
-from ktop import Batch, check, failed, is_after, need_root, skip
+from ktop import Batch, check, failed, need_root, skip
 
 # In a network namespace of its own. Each kind of connection has its own server port.
 LOAD = r"""
@@ -69,17 +68,12 @@ def frames_while(load, presets, delay=0.25):
     batch.frame()
     batch.frame()
     p = load()
-    quiet, done = 0, None
-    while quiet < 3:
-        frame = batch.frame()
+    for frame in batch.frames_after("events", lambda: p.poll() is not None):
         rows += frame["tables"]["connections"]
         seen += frame["events"]
         notes += [note["text"] for note in frame["notes"]]
         lost += frame["lost_events"]
         left_out += frame["events_left_out"]
-        if done is None and p.poll() is not None:
-            done = time.time()
-        quiet += done is not None and is_after(frame, "events", done)
     out = p.communicate()[0]
     batch.end()
     missing = sum(int(m[1]) for m in (re.match(r"(\d+) (?:connections are in no row|events of connections)", note) for note in notes) if m)

@@ -231,7 +231,8 @@ static void containers(void **state) {
         "TIME-WAIT included: connect fails with EADDRNOTAVAIL (ip_local_port_range)\n");
 }
 
-static const char *pressed(const char *processes) {
+// Three frames of a machine whose tasks all wait for a disk.
+static const char *on_disk(const char *device, const char *processes) {
     const char *text = "";
     rules_end(NULL);
     rules_start(NULL);
@@ -239,38 +240,31 @@ static const char *pressed(const char *processes) {
         rules_begin();
         rules_series("io_some_pct", 60);
         rules_series("io_full_pct", 58);
-        rules_table("devices", "device|util_pct", "vda|60");
-        rules_table("by_process", "pid|comm|device|op|ios_per_s|total_us_per_s", processes);
+        rules_table("devices", "device|util_pct|reads_per_s|writes_per_s|in_flight", device);
+        rules_table("by_process", "pid|comm|device|op|ios_per_s|bytes_per_s|total_us_per_s", processes);
         text = rules_step();
     }
     return text;
+}
+
+static const char *pressed(const char *processes) {
+    return on_disk("vda|60|-|-|-", processes);
 }
 
 // A program that reads a cold cache waits for itself only.
 static void io_pressure(void **state) {
     (void)state;
-    assert_string_equal(pressed("5|tar|vda|R|600|580000\n6|log|vda|W|5|20000"),
+    assert_string_equal(pressed("5|tar|vda|R|600|-|580000\n6|log|vda|W|5|-|20000"),
                         "info io_pressure 5 tar: tar (pid 5) waits longest for I/O, on vda: tasks stalled on I/O 60 % "
                         "of the time (PSI some), all tasks 58 % (PSI full), but no disk is busy\n");
-    assert_string_equal(pressed("5|tar|vda|R|600|300000\n6|log|vda|W|500|280000"),
+    assert_string_equal(pressed("5|tar|vda|R|600|-|300000\n6|log|vda|W|500|-|280000"),
                         "warning io_pressure 5 tar: tar (pid 5) waits longest for I/O, on vda: tasks stalled on I/O 60 "
                         "% of the time (PSI some), all tasks 58 % (PSI full), but no disk is busy\n");
 }
 
-// Three frames of a busy disk with slow writes, on a machine whose tasks all wait for it.
+// A busy disk with slow writes.
 static const char *written(const char *processes) {
-    const char *text = "";
-    rules_end(NULL);
-    rules_start(NULL);
-    for (int i = 0; i < 3; i++) {
-        rules_begin();
-        rules_series("io_some_pct", 60);
-        rules_series("io_full_pct", 58);
-        rules_table("devices", "device|util_pct|reads_per_s|writes_per_s|in_flight", "vda|99|0|200|9");
-        rules_table("by_process", "pid|comm|device|op|ios_per_s|bytes_per_s|total_us_per_s", processes);
-        text = rules_step();
-    }
-    return text;
+    return on_disk("vda|99|0|200|9", processes);
 }
 
 // A load, unless another program waits as well.
