@@ -1,11 +1,9 @@
 # The file behind a disk was cut short: reads beyond its end fail.
 import os
 
-from incident import DIRECTORY, decoy, disk_reader, go, loop_disk
+from incident import decoy, disk_image, disk_reader, go, loop_disk
 
-image = os.path.join(DIRECTORY, "image")
-with open(image, "wb") as file:
-    file.truncate(64 << 20)
+image = disk_image(64)
 loop = loop_disk(image)
 os.truncate(image, 8 << 20)
 decoy()

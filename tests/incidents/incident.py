@@ -133,6 +133,14 @@ def fuse_disk(size_mb, delay_us, name="slowdisk"):
     return path, server
 
 
+def disk_image(mib):
+    """A file of zeros of that size, for loop_disk: its path."""
+    path = os.path.join(DIRECTORY, "image")
+    with open(path, "wb") as file:
+        file.truncate(mib << 20)
+    return path
+
+
 def loop_disk(path, *options):
     """A loop device on that file: its path."""
     if os.geteuid():

@@ -1,11 +1,9 @@
 # A process reads through a mapped file of 256 MB, of which its control group may cache 48 MB.
 import os
 
-from incident import DIRECTORY, cgroup, decoy, enter, go, loop_disk, ext4, python
+from incident import cgroup, decoy, disk_image, enter, ext4, go, loop_disk, python
 
-image = os.path.join(DIRECTORY, "image")
-with open(image, "wb") as file:
-    file.truncate(400 << 20)
+image = disk_image(400)
 path = os.path.join(ext4(loop_disk(image)), "data")
 with open(path, "wb") as file:
     file.write(os.urandom(256 << 20))
